@@ -1,0 +1,3 @@
+//! Adapters that drive an agent.
+
+pub mod responses;

@@ -1,0 +1,1 @@
+//! Blobs as files: written aside, synced, renamed, verified on read.

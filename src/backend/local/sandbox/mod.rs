@@ -1,0 +1,2 @@
+//! Managed environments on this machine: bubblewrap outside, our own PID 1 inside.
+pub mod init;

@@ -1,0 +1,6 @@
+//! The worlds behind the engine's ports.
+
+pub mod harness;
+pub mod local;
+pub mod memory;
+pub mod model;

@@ -1,0 +1,1 @@
+//! Configuration: profiles, precedence, and errors that name the line and the nearest key.

@@ -1,0 +1,1 @@
+//! What a command prints: data on stdout, talk on stderr, errors with hints and exit codes.

@@ -1,0 +1,1 @@
+//! Text that is safe to show: sanitising, display width, wrapping, times and sizes.

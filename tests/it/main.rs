@@ -1,0 +1,10 @@
+//! The index of the integration tests: one module per behaviour, one binary, one link.
+
+/// One behaviour suite per port, run against every implementation.
+mod contract;
+/// Who may use whom: design rule enforced over `use crate::` lines.
+mod layout;
+/// The model client, the demo model and the `responses` harness against loopback servers.
+mod model;
+/// Isolation of managed environments: every escape that was ever tried.
+mod sandbox;
