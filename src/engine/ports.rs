@@ -583,6 +583,9 @@ pub trait Environments: Send + Sync {
     /// Opens the environment, starting it if needed. `fresh` in the answer says that files of an earlier life were lost.
     async fn open(&self, spec: &EnvironmentSpec) -> Result<Opened, EnvironmentError>;
 
+    /// Ends an environment if this process holds it; its files stay. Idempotent, and never starts one.
+    async fn close(&self, id: &str);
+
     /// Removes an environment's files for good. Idempotent.
     async fn remove(&self, id: &str) -> Result<(), EnvironmentError>;
 
