@@ -399,7 +399,7 @@ impl Core {
         let mut batch = Vec::with_capacity(events.len());
         for (at, event) in events.iter().enumerate() {
             match event {
-                InputEvent::Message { input, delivery } => {
+                InputEvent::Message(crate::api::MessageInput { input, delivery }) => {
                     for (n, message) in input.iter().enumerate() {
                         let content = serde_json::to_value(&message.content).unwrap_or_default();
                         batch.push(Prepared::Message {
@@ -409,18 +409,19 @@ impl Core {
                         });
                     }
                 }
-                InputEvent::Cancel { turn_id } => {
+                InputEvent::Cancel(crate::api::CancelInput { turn_id }) => {
                     let turn = match turn_id {
                         Some(id) => Some(turn_number(session, head, id)?),
                         None => None,
                     };
                     batch.push(Prepared::Cancel { turn });
                 }
-                InputEvent::ToolResult { call_id, success, turn_id, error, output } => {
+                InputEvent::ToolResult(result) => {
+                    let (call_id, turn_id) = (&result.call_id, &result.turn_id);
                     let answer = FunctionAnswer {
-                        success: *success,
-                        output: serde_json::to_value(output).unwrap_or_default(),
-                        error: error.clone(),
+                        success: result.success,
+                        output: serde_json::to_value(&result.output).unwrap_or_default(),
+                        error: result.error.clone(),
                     };
                     let value = serde_json::to_value(&answer).unwrap_or_default();
                     let unknown = || EngineError::Invalid {
@@ -434,8 +435,8 @@ impl Core {
                         answer: self.keep(&scope, value).await?,
                     });
                 }
-                InputEvent::McpApprovalRequestResult { .. }
-                | InputEvent::ComputerUseApprovalRequestResult { .. } => {
+                InputEvent::McpApprovalRequestResult(_)
+                | InputEvent::ComputerUseApprovalRequestResult(_) => {
                     return Err(EngineError::invalid(
                         &format!("events[{at}].request_id"),
                         "there is no pending approval request in this session",

@@ -59,6 +59,7 @@ pub fn begin_turn(draft: &mut Draft, attending: &Attending, generation: u64) -> 
     }
     row.status = status;
     row.started_ms.get_or_insert(draft.now_ms);
+    row.first_item.get_or_insert(draft.head.next.item);
     row.runs = Some((row.runs.map_or(generation, |(first, _)| first), generation));
     draft.put(keys::turn(turn.number), &row);
     if before == TurnStatus::Queued && status == TurnStatus::InProgress {

@@ -12,7 +12,8 @@ use super::ids::SessionId;
 use super::input::Body;
 use super::keys;
 use super::ports::{
-    Bell, BlobScope, BlobSource, Blobs, Clock, Commit, Ids, Key, Record, Store, StoreError,
+    Bell, BlobScope, BlobSource, Blobs, Clock, Commit, Ids, Isolation, Key, Network, Record, Store,
+    StoreError,
 };
 use super::session::Head;
 
@@ -39,6 +40,10 @@ pub struct Settings {
     pub turn_attempts: u32,
     /// What happens to a Turn whose worker was lost.
     pub recovery: Recovery,
+    /// How commands of new Sessions are isolated.
+    pub isolation: Isolation,
+    /// What they may reach, when the request does not say.
+    pub network: Network,
 }
 
 impl Default for Settings {
@@ -49,6 +54,8 @@ impl Default for Settings {
             inline_bytes: 64 << 10,
             turn_attempts: 5,
             recovery: Recovery::Continue,
+            isolation: Isolation::Sandbox,
+            network: Network::Disabled,
         }
     }
 }

@@ -12,6 +12,7 @@ use super::journal::{Entry, JournalRow};
 use super::keys::{self, Group};
 use super::ports::{Change, Commit, CommitId, Guard, Ids, Key, Write};
 use super::session::Head;
+use crate::api::SessionStatus;
 
 /// One change in the making.
 pub struct Draft {
@@ -100,8 +101,8 @@ impl Draft {
         let old_agenda = self.before.as_ref().map(|b| b.head.agenda).unwrap_or_default();
         self.head.revision += 1;
         let status = self.head.status();
-        let changed = self.before.as_ref().is_none_or(|b| b.head.status() != status);
-        if changed && self.head.deleted_ms.is_none() && self.before.is_some() {
+        let before = self.before.as_ref().map_or(SessionStatus::Idle, |b| b.head.status());
+        if before != status && self.head.deleted_ms.is_none() {
             self.events.push(Entry::Session { s: status });
         }
         let due = self.head.execution_due(self.now_ms);

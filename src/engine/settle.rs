@@ -69,7 +69,9 @@ pub fn end_turn(
     if let Ending::Failed(failure) = ending {
         row.error = Some(failure);
     }
+    row.first_item.get_or_insert(draft.head.next.item);
     let late = settle_inputs(draft, &turn, &row);
+    row.end_item = Some(draft.head.next.item);
     draft.put(keys::turn(turn.number), &row);
     draft.note(Entry::Turn { t: turn.number, s: status });
     draft.head.usage += turn.usage;
@@ -219,19 +221,7 @@ fn start_late(draft: &mut Draft, late: Vec<Pending>) {
 pub fn new_turn(draft: &mut Draft, input: u64) -> u64 {
     let number = draft.head.next.turn;
     draft.head.next.turn += 1;
-    let row = TurnRow {
-        status: TurnStatus::Queued,
-        input,
-        created_ms: draft.now_ms,
-        started_ms: None,
-        completed_ms: None,
-        error: None,
-        usage: None,
-        unknown_calls: 0,
-        runs: None,
-        isolation: None,
-        capture: None,
-    };
+    let row = TurnRow::queued(input, draft.now_ms);
     draft.insert(keys::turn(number), &row);
     draft.note(Entry::Turn { t: number, s: TurnStatus::Queued });
     number

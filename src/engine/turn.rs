@@ -53,11 +53,6 @@ pub fn next(state: TurnStatus, event: TurnEvent) -> Result<TurnStatus, TurnRefus
     }
 }
 
-/// Whether a Turn in this state is over for good.
-pub fn is_terminal(status: TurnStatus) -> bool {
-    matches!(status, TurnStatus::Completed | TurnStatus::Failed | TurnStatus::Cancelled)
-}
-
 /// Why a Turn failed, as the wire has it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
@@ -102,6 +97,12 @@ pub struct TurnRow {
     /// Tokens of all its model calls; set when it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<ModelUsage>,
+    /// Its Items are among those numbered from here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_item: Option<u64>,
+    /// And below this, once it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_item: Option<u64>,
     /// Tool calls whose outcome was lost with a worker.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unknown_calls: u32,
@@ -114,6 +115,27 @@ pub struct TurnRow {
     /// Set when it ended and had an environment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture: Option<Capture>,
+}
+
+impl TurnRow {
+    /// The row of a Turn that `input` starts.
+    pub fn queued(input: u64, now_ms: u64) -> TurnRow {
+        TurnRow {
+            status: TurnStatus::Queued,
+            input,
+            created_ms: now_ms,
+            started_ms: None,
+            completed_ms: None,
+            error: None,
+            usage: None,
+            first_item: None,
+            end_item: None,
+            unknown_calls: 0,
+            runs: None,
+            isolation: None,
+            capture: None,
+        }
+    }
 }
 
 fn is_zero(n: &u32) -> bool {

@@ -9,7 +9,6 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::claim::begin_turn;
-use super::error::EngineError;
 use super::ids::{self, Kind};
 use super::input::{Body, InputRow, Submission};
 use super::item::{CallState, ItemBody, ItemRow};
