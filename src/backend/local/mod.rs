@@ -1,5 +1,9 @@
 //! The local world: SQLite, files and processes of one machine.
 
+pub mod bell;
 pub mod blobs;
+pub mod clock;
+pub mod identity;
+pub mod ids;
 pub mod sandbox;
 pub mod store;
