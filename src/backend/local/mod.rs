@@ -5,5 +5,6 @@ pub mod blobs;
 pub mod clock;
 pub mod identity;
 pub mod ids;
+pub mod process;
 pub mod sandbox;
 pub mod store;
