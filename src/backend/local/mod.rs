@@ -3,6 +3,7 @@
 pub mod bell;
 pub mod blobs;
 pub mod clock;
+pub mod compute;
 pub mod identity;
 pub mod ids;
 pub mod process;

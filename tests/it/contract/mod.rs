@@ -2,3 +2,4 @@
 
 mod bell;
 mod blobs;
+mod compute;
