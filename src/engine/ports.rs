@@ -288,6 +288,9 @@ pub enum BlobError {
     /// Passing trouble: nothing is promised to be stored; put again.
     #[error("the blob store is unavailable: {0}")]
     Unavailable(String),
+    /// The request breaks the port's rules (a scope that can't be a name): our fault. Nothing was kept.
+    #[error("the blob request breaks the store's rules: {0}")]
+    Invalid(String),
     /// An operator must act (disk full, read-only).
     #[error("{message}")]
     Broken {

@@ -1,1 +1,5 @@
-//! See the index.
+//! One behaviour suite per port, run against every implementation.
+
+mod bell;
+mod blobs;
+mod compute;
