@@ -1,1 +1,5 @@
 //! Every port in memory, for tests and for the simulator.
+
+pub mod store;
+
+pub use store::{Fault, Faults, MemoryStore};

@@ -1,1 +1,4 @@
-//! See the index.
+//! One behaviour suite per port, run against every implementation.
+
+/// The Store port: memory and SQLite.
+mod store;
