@@ -8,3 +8,6 @@ pub mod courier;
 pub mod environments;
 pub mod identity;
 pub mod ids;
+pub mod store;
+
+pub use store::{Fault, Faults, MemoryStore};

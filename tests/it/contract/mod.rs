@@ -3,3 +3,5 @@
 mod bell;
 mod blobs;
 mod compute;
+/// The Store port: memory and SQLite.
+mod store;
