@@ -1,1 +1,5 @@
 //! Configuration: profiles, precedence, and errors that name the line and the nearest key.
+
+mod vars;
+
+pub use vars::Vars;
