@@ -100,6 +100,7 @@ impl From<BlobError> for EngineError {
             BlobError::Missing(_) | BlobError::Corrupt(_) => {
                 EngineError::Damaged { key: "blob".into(), why: error.to_string() }
             }
+            BlobError::Invalid(why) => EngineError::Damaged { key: "blob".into(), why },
             BlobError::TooLarge { .. } | BlobError::Source(_) => {
                 EngineError::Invalid { param: None, message: error.to_string() }
             }

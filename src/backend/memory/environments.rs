@@ -173,6 +173,10 @@ impl Environments for ScriptedEnvironments {
         })
     }
 
+    async fn close(&self, id: &str) {
+        self.lose(id);
+    }
+
     async fn remove(&self, id: &str) -> Result<(), EnvironmentError> {
         self.lose(id);
         self.world.state().places.remove(id);
