@@ -28,7 +28,7 @@ pub enum Scripted {
         /// Everything it writes.
         output: String,
     },
-    /// It writes `output` and goes on until it is cancelled or its environment is lost.
+    /// It writes `output` and goes on until it is cancelled or its environment is lost; its timeout does not end it.
     Hangs {
         /// Everything it writes.
         output: String,

@@ -50,12 +50,13 @@ enum Execution {
     Reserved { session: String, since: Instant },
     /// Its run goes on.
     Runs {
+        grant: RunGrant,
         task: AbortHandle,
         /// Closes when the task is gone.
         gone: watch::Receiver<()>,
     },
-    /// Its run is over: told apart from a reservation that lapsed only to make a repeated launch a no-op.
-    Ran,
+    /// This run is over: remembered only to tell a repeated launch from one that comes too late.
+    Ran(RunGrant),
 }
 
 /// Ended executions that are remembered, so that a repeated launch stays a no-op.
@@ -93,13 +94,13 @@ impl State {
         self.executions.retain(|_, execution| match execution {
             Execution::Reserved { since, .. } => since.elapsed() < RESERVED_FOR,
             Execution::Runs { .. } => true,
-            Execution::Ran => !many,
+            Execution::Ran(_) => !many,
         });
     }
 
     fn places_taken(&self) -> usize {
         let all = self.executions.values();
-        all.filter(|e| !matches!(e, Execution::Ran)).count()
+        all.filter(|e| !matches!(e, Execution::Ran(_))).count()
     }
 }
 
@@ -118,16 +119,16 @@ impl Inner {
 /// Notes the end of a run however it ends: finished, aborted or panicked.
 struct Burial {
     inner: Arc<Inner>,
-    name: ExecutionId,
+    grant: RunGrant,
     _gone: watch::Sender<()>,
 }
 
 impl Drop for Burial {
     fn drop(&mut self) {
-        let mut state = self.inner.state();
-        state.executions.insert(self.name.clone(), Execution::Ran);
-        drop(state);
-        self.inner.deaths.tell(&self.name);
+        let name = &self.grant.execution;
+        let ran = Execution::Ran(self.grant.clone());
+        self.inner.state().executions.insert(name.clone(), ran);
+        self.inner.deaths.tell(name);
     }
 }
 
@@ -164,7 +165,11 @@ impl Compute for InProcessCompute {
     async fn launch(&self, grant: &RunGrant) -> Result<(), ComputeError> {
         let mut state = self.inner.state();
         match state.executions.get(&grant.execution) {
-            Some(Execution::Runs { .. } | Execution::Ran) => return Ok(()),
+            Some(Execution::Runs { grant: known, .. } | Execution::Ran(known))
+                if known == grant =>
+            {
+                return Ok(());
+            }
             Some(Execution::Reserved { session, since })
                 if *session == grant.session && since.elapsed() < RESERVED_FOR => {}
             _ => {
@@ -175,7 +180,7 @@ impl Compute for InProcessCompute {
         let (alive, gone) = watch::channel(());
         let burial = Burial {
             inner: self.inner.clone(),
-            name: grant.execution.clone(),
+            grant: grant.clone(),
             _gone: alive,
         };
         let (work, grant_here) = (self.inner.work.clone(), grant.clone());
@@ -185,6 +190,7 @@ impl Compute for InProcessCompute {
             work(grant_here).await;
         });
         let runs = Execution::Runs {
+            grant: grant.clone(),
             task: task.abort_handle(),
             gone,
         };
@@ -212,7 +218,7 @@ impl Compute for InProcessCompute {
         let mut gone = {
             let mut state = self.inner.state();
             match state.executions.get(execution) {
-                Some(Execution::Runs { task, gone }) => {
+                Some(Execution::Runs { task, gone, .. }) => {
                     task.abort();
                     gone.clone()
                 }
@@ -220,7 +226,7 @@ impl Compute for InProcessCompute {
                     state.executions.remove(execution);
                     return Ok(());
                 }
-                Some(Execution::Ran) | None => return Ok(()),
+                Some(Execution::Ran(_)) | None => return Ok(()),
             }
         };
         // Nothing is ever sent; the channel closes when the run's future has been dropped.

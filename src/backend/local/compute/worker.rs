@@ -25,7 +25,7 @@ const COMMANDS_AHEAD: usize = 256;
 /// How workers are made.
 #[derive(Clone, Debug)]
 pub struct WorkerCommandLine {
-    /// The program, and below it its arguments.
+    /// The program, by its path.
     pub program: PathBuf,
     /// Arguments of the program.
     pub args: Vec<OsString>,

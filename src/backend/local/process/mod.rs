@@ -7,6 +7,7 @@
 //! and seen from another one the process is neither alive nor gone but unknown.
 
 mod end;
+mod inherited;
 
 use std::fmt;
 use std::fs;
@@ -16,6 +17,7 @@ use std::str::FromStr;
 use rustix::process::Pid;
 
 pub use self::end::EndError;
+pub use self::inherited::keep_inherited_files_from_children;
 use crate::engine::ports::Liveness;
 
 /// What every textual identity begins with.

@@ -138,3 +138,28 @@ fn a_zombie_whose_other_threads_run_has_not_ended() {
     assert!(!stat(b'Z', 2).ended());
     assert!(!stat(b'D', 1).ended());
 }
+
+/// Set in the copy of this test that is started with an inherited file.
+const COPY: &str = "RAT_THINGS_TEST_INHERITED";
+
+#[test]
+fn an_inherited_file_is_kept_from_children() {
+    if std::env::var_os(COPY).is_some() {
+        keep_inherited_files_from_children();
+        // Octal 02000000 is close-on-exec.
+        let info = fs::read_to_string("/proc/self/fdinfo/9").expect("it is open");
+        let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));
+        let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+        assert_ne!(flags.expect("has flags") & 0o2_000_000, 0);
+        return;
+    }
+    let copy = Command::new("sh")
+        .args(["-c", r#"exec "$0" "$@" 9</dev/null"#])
+        .arg(std::env::current_exe().expect("this binary has a path"))
+        .arg("an_inherited_file_is_kept_from_children")
+        .env(COPY, "1")
+        .output()
+        .expect("sh starts");
+    let said = String::from_utf8_lossy(&copy.stdout);
+    assert!(copy.status.success() && said.contains("1 passed"), "{said}");
+}

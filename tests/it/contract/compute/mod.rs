@@ -155,8 +155,8 @@ async fn nothing_is_launched_on_what_is_gone(subject: Subject) {
         session: "sess_b".to_owned(),
         ..grant.clone()
     };
-    // An implementation may take it for a repetition or refuse it; it never runs.
-    let _ = subject.compute.launch(&late).await;
+    let refused = subject.compute.launch(&late).await;
+    assert!(matches!(refused, Err(ComputeError::Failed(_))));
     let other = subject.launch("sess_c", 1).await;
     subject.until_started(&other).await;
     assert_eq!((subject.started)(), [grant, other]);

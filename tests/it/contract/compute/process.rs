@@ -152,9 +152,8 @@ async fn workers_are_filled_one_after_the_other() {
 async fn a_session_goes_where_its_environment_is_open() {
     let (subject, compute, _) = subject_of(2, 2);
     // Fills the first worker, so that the second gets the quick run, holds its environment and is empty again.
-    for session in ["sess_a", "sess_b"] {
-        subject.launch(session, 1).await;
-    }
+    let first = subject.launch("sess_a", 1).await;
+    subject.launch("sess_b", 1).await;
     let quick = subject.launch("sess_quick", 1).await;
     until(|| compute.load().runs == 2).await;
     subject.launch("sess_c", 1).await;
@@ -162,7 +161,6 @@ async fn a_session_goes_where_its_environment_is_open() {
         compute.reserve("sess_quick").await,
         Ok(quick.execution.clone())
     );
-    let first = (subject.started)()[0].clone();
     assert_eq!(
         compute.reserve("sess_a").await,
         Ok(first.execution),
