@@ -1,6 +1,7 @@
 //! Values that are fine alone and contradict each other.
 
-use super::resolve::{Decided, Origin};
+use super::origin::Origin;
+use super::resolve::Decided;
 use crate::cli::out::{CliError, codes};
 
 /// Refuses contradictions; each error names where the value stands.

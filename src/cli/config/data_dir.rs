@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::{Access, AtFlags, CWD};
 
-use super::resolve::{Origin, Resolved};
+use super::origin::{Origin, Resolved};
 use crate::cli::out::{CliError, codes};
 
 /// Nobody but the owner.

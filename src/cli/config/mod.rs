@@ -6,10 +6,12 @@
 
 mod args;
 mod check;
+mod choose;
 mod data_dir;
 mod file;
 mod keys;
 mod locate;
+mod origin;
 mod resolve;
 mod settings;
 mod value;
@@ -22,7 +24,7 @@ mod tests;
 
 pub use args::{ConfigArgs, Overrides};
 pub use data_dir::{prepare_data_dir, private_file};
-pub use resolve::{Entry, Origin, Resolved};
+pub use origin::{Entry, Origin, Resolved};
 pub use settings::{
     DaemonSettings, IsolationChoice, LimitSettings, NetworkChoice, ProviderKind, ProviderSettings,
 };

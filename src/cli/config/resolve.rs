@@ -1,87 +1,19 @@
-//! Precedence: flag, environment, profile, file, default; and for every value, from where it came.
+//! Precedence: flag, environment, profile, file, default; for every value.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
 use super::args::Overrides;
 use super::file::{File, Found, Profile};
-use super::keys::{KEYS, KINDS, Key, Scope, nearest};
-use super::locate;
+use super::keys::{KEYS, Key, Scope};
+use super::origin::{Entry, Origin, Resolved};
 use super::value::Value;
 use super::vars::Vars;
+use super::{choose, locate};
 use crate::cli::out::{CliError, codes};
-
-/// Name of the profile that needs no file.
-const BUILT_IN: &str = "default";
-
-/// From where a value came.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
-    /// A flag of the command line.
-    Flag(&'static str),
-    /// An environment variable.
-    Env(&'static str),
-    /// A line of the chosen profile.
-    Profile {
-        /// Its name.
-        name: String,
-        /// File and line.
-        at: String,
-    },
-    /// A line outside of every profile: file and line.
-    File(String),
-    /// Nobody chose it.
-    Default,
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Origin::Flag(flag) => write!(f, "flag {flag}"),
-            Origin::Env(name) => write!(f, "env {name}"),
-            Origin::Profile { name, at } => write!(f, "profile {name}, {at}"),
-            Origin::File(at) => write!(f, "file {at}"),
-            Origin::Default => f.write_str("default"),
-        }
-    }
-}
-
-/// A value and from where it came.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Resolved<T> {
-    /// The value.
-    pub value: T,
-    /// From where it came.
-    pub origin: Origin,
-}
-
-/// One line of `config show`. Holds no secret: a key's value is never part of the configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
-    /// `provider.model`, `ui.color`, …
-    pub key: String,
-    /// `null` when it is not set.
-    pub value: Json,
-    /// From where it came.
-    pub origin: Origin,
-    /// What the key is for, in one sentence.
-    pub meaning: &'static str,
-}
-
-impl Entry {
-    /// The value in one line of text; nothing when it is not set.
-    pub fn text(&self) -> String {
-        match &self.value {
-            Json::Null => String::new(),
-            Json::String(text) => text.clone(),
-            other => other.to_string(),
-        }
-    }
-}
 
 /// Every key, decided.
 #[derive(Debug)]
@@ -95,10 +27,10 @@ pub(super) struct Decided {
 impl Decided {
     /// Chooses the profile and decides every key.
     pub(super) fn new(file: &File, vars: &Vars, flags: &Overrides) -> Result<Decided, CliError> {
-        let profile = choose_profile(file, vars, flags)?;
+        let profile = choose::choose(file, vars, flags)?;
         let table = file.profiles.get(&profile.value);
         if let Some(table) = table {
-            refuse_other_kinds(file, &profile.value, table)?;
+            choose::refuse_other_kinds(file, &profile.value, table)?;
         }
         let mut decided = Decided {
             data_dir: data_dir(file, &profile.value, table, vars, flags)?,
@@ -225,90 +157,6 @@ impl Decided {
             meaning: key.meaning,
         }
     }
-}
-
-fn choose_profile(
-    file: &File,
-    vars: &Vars,
-    flags: &Overrides,
-) -> Result<Resolved<String>, CliError> {
-    let chosen = |value: String, origin: Origin| Resolved { value, origin };
-    let profile = if let Some(name) = &flags.profile {
-        chosen(name.clone(), Origin::Flag("--profile"))
-    } else if let Some(name) = vars.text("RAT_THINGS_PROFILE") {
-        chosen(name, Origin::Env("RAT_THINGS_PROFILE"))
-    } else if let Some(Found {
-        value: Value::Text(name),
-        line,
-    }) = &file.default_profile
-    {
-        chosen(
-            name.clone(),
-            Origin::File(format!("{}:{line}", file.path.display())),
-        )
-    } else {
-        return the_obvious_profile(file);
-    };
-    if file.profiles.contains_key(&profile.value) || profile.value == BUILT_IN {
-        return Ok(profile);
-    }
-    let message = format!(
-        "there is no profile {:?} ({}); {}",
-        profile.value,
-        profile.origin,
-        known_profiles(file)
-    );
-    let error = CliError::new(codes::CONFIG_PROFILE, message);
-    Err(
-        match nearest(&profile.value, file.profiles.keys().map(String::as_str)) {
-            Some(near) => error.hint(format!("did you mean {near:?}?")),
-            None => error,
-        },
-    )
-}
-
-/// Without any choice: the one called `default`, else the only one, else the built-in one if there is none at all.
-fn the_obvious_profile(file: &File) -> Result<Resolved<String>, CliError> {
-    let mut names = file.profiles.keys();
-    let name = match (names.next(), names.next()) {
-        _ if file.profiles.contains_key(BUILT_IN) => BUILT_IN,
-        (None, _) => BUILT_IN,
-        (Some(only), None) => only,
-        (Some(_), Some(_)) => {
-            let message = format!(
-                "several profiles and none is chosen; {}",
-                known_profiles(file)
-            );
-            return Err(CliError::new(codes::CONFIG_PROFILE, message).hint(
-                "choose one with --profile NAME, or with default_profile at the top of the file",
-            ));
-        }
-    };
-    Ok(Resolved {
-        value: name.to_owned(),
-        origin: Origin::Default,
-    })
-}
-
-fn known_profiles(file: &File) -> String {
-    let names: Vec<_> = file.profiles.keys().map(String::as_str).collect();
-    match names.is_empty() {
-        true => format!("{} defines none", file.path.display()),
-        false => format!("{} defines {}", file.path.display(), names.join(", ")),
-    }
-}
-
-fn refuse_other_kinds(file: &File, name: &str, profile: &Profile) -> Result<(), CliError> {
-    if profile.kind == KINDS[0] {
-        return Ok(());
-    }
-    let at = format!("{}:{}", file.path.display(), profile.line);
-    let message = format!(
-        "{at}: profile {name:?} is of kind {:?}, which this build does not have yet",
-        profile.kind
-    );
-    Err(CliError::new(codes::CONFIG_PROFILE, message)
-        .hint("choose a profile of kind \"local\" with --profile NAME"))
 }
 
 fn data_dir(
