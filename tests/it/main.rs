@@ -2,6 +2,8 @@
 
 /// One behaviour suite per port, run against every implementation.
 mod contract;
+/// The journey of an input over memory ports.
+mod engine;
 /// Who may use whom: design rule enforced over `use crate::` lines.
 mod layout;
 /// The model client, the demo model and the `responses` harness against loopback servers.

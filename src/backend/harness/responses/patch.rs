@@ -9,3 +9,8 @@ pub const ROLE: &str = "__apply-patch";
 pub fn main() -> ExitCode {
     ExitCode::FAILURE
 }
+
+/// What a patch would change, in one line for an operator.
+pub fn summary(patch: &str) -> Result<String, String> {
+    Ok(format!("apply_patch ({} bytes)", patch.len()))
+}
