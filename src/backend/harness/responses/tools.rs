@@ -30,8 +30,8 @@ const PATCH_FORMAT: &str = "Changes files with one patch. Paths are relative to 
 `Move to` and the text after `@@` are optional. Give about three unchanged lines before and after each change. `*** End of File` \
 after a change says that it is at the file's end. All of the patch is applied, or nothing.";
 
-/// The built-in tools as a Responses-API request has them.
-pub fn built_in(options: &Options) -> [Value; 2] {
+/// The built-in tools by name, as a Responses-API request has them.
+pub fn built_in(options: &Options) -> [(&'static str, Value); 2] {
     let minutes = options.shell_timeout_max_ms / 60_000;
     let shell = format!(
         "Runs a command with `bash -c` in the session's environment and answers with its exit code and its output (standard output \
@@ -42,38 +42,37 @@ pub fn built_in(options: &Options) -> [Value; 2] {
          `nohup server > server.log 2>&1 &` or `setsid …`; without the redirection the call would wait for it.",
         default = options.shell_timeout_ms,
     );
-    [
-        json!({
-            "type": "function",
-            "name": SHELL,
-            "description": shell,
-            "strict": false,
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "command": {"type": "string", "description": "The command, as a shell reads it."},
-                    "workdir": {"type": "string", "description": "Absolute, or relative to /workspace."},
-                    "timeout_ms": {"type": "integer", "description": "Milliseconds after which it is ended."},
-                },
-                "required": ["command"],
-                "additionalProperties": false,
+    let shell = json!({
+        "type": "function",
+        "name": SHELL,
+        "description": shell,
+        "strict": false,
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "command": {"type": "string", "description": "The command, as a shell reads it."},
+                "workdir": {"type": "string", "description": "Absolute, or relative to /workspace."},
+                "timeout_ms": {"type": "integer", "description": "Milliseconds after which it is ended."},
             },
-        }),
-        json!({
-            "type": "function",
-            "name": APPLY_PATCH,
-            "description": PATCH_FORMAT,
-            "strict": false,
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "input": {"type": "string", "description": "The patch, from `*** Begin Patch` to `*** End Patch`."},
-                },
-                "required": ["input"],
-                "additionalProperties": false,
+            "required": ["command"],
+            "additionalProperties": false,
+        },
+    });
+    let apply_patch = json!({
+        "type": "function",
+        "name": APPLY_PATCH,
+        "description": PATCH_FORMAT,
+        "strict": false,
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "input": {"type": "string", "description": "The patch, from `*** Begin Patch` to `*** End Patch`."},
             },
-        }),
-    ]
+            "required": ["input"],
+            "additionalProperties": false,
+        },
+    });
+    [(SHELL, shell), (APPLY_PATCH, apply_patch)]
 }
 
 /// A shell call, read and checked.
