@@ -23,6 +23,7 @@ pub mod limits;
 mod page;
 mod parse;
 mod patch;
+mod resolve;
 mod secret;
 mod session;
 mod session_param;
