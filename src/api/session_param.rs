@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::{
     AgentReasoningParam, AgentTextParam, AgentToolParam, CompactionParam, EnvironmentParam,
-    ExperimentalParam, InputMessage, Metadata, MultiAgentConfigParam, Patch, PromptCacheTtl,
-    ReasoningEffort, Review, ServiceTier,
+    ExperimentalParam, InputMessage, Metadata, MultiAgentConfigParam, Patch, PromptCacheOptions,
+    PromptCacheTtl, ReasoningEffort, Review, ServiceTier,
 };
 
 mod read;
@@ -103,9 +103,18 @@ impl SessionInput {
 /// How long the provider keeps its prompt cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptCacheOptionsParam {
-    /// Absent: the provider's default.
+    /// Half an hour if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<PromptCacheTtl>,
+}
+
+impl PromptCacheOptionsParam {
+    /// With its default filled in: half an hour.
+    pub fn resolved(self) -> PromptCacheOptions {
+        PromptCacheOptions {
+            ttl: self.ttl.unwrap_or(PromptCacheTtl::HalfHour),
+        }
+    }
 }
 
 /// What a Session may spend.

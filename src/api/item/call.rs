@@ -120,3 +120,8 @@ pub struct CommandExecutionItem {
     /// Its Turn.
     pub turn_id: String,
 }
+
+/// The `arguments` of a call as the wire shows them: the JSON that the model wrote, or its text when that is no JSON.
+pub fn call_arguments(written: &str) -> Value {
+    serde_json::from_str(written).unwrap_or_else(|_| Value::String(written.to_owned()))
+}
