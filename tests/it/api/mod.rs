@@ -1,6 +1,10 @@
 //! The wire types from outside: their shape against the contract's field lists, strict reading, limits, defaults, and what
 //! never leaves.
 
+/// Request bodies with every field there is.
+mod bodies;
+/// Rules of environments that need only the body.
+mod environment_limits;
 /// Shapes of stream events, and the list of their types.
 mod events;
 /// Shapes of Items, and the list of their types.
@@ -9,6 +13,8 @@ mod items;
 mod limits;
 /// Right bodies changed at one place.
 mod mutations;
+/// Checks that a body is refused, and how.
+mod refusal;
 /// Defaults, updates and snapshots of Agents.
 mod resolve;
 /// Shapes of resources.

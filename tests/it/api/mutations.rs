@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use rat_things::api::*;
 use serde_json::{Value, json};
 
-use super::strict::{full_agent, full_events, full_session};
+use super::bodies::{full_agent, full_events, full_session};
 
 /// All places of a value, as JSON pointers.
 fn places(value: &Value, at: &str, into: &mut Vec<String>) {

@@ -3,8 +3,8 @@
 use rat_things::api::*;
 use serde_json::{Value, json};
 
+use super::refusal::{AGENT_CREATE, AGENT_UPDATE, refused};
 use super::samples::{saved_tools, session};
-use super::strict::{AGENT_CREATE, AGENT_UPDATE, refused};
 
 const MARK: &str = "hunter2";
 

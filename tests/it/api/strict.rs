@@ -4,56 +4,11 @@ use pretty_assertions::assert_eq;
 use rat_things::api::*;
 use serde_json::{Value, json};
 
-/// A body for a route, as its parser takes it; the answer is the refusal, if any.
-pub type Parser = fn(&[u8]) -> Result<(), ApiError>;
-
-pub const AGENT_CREATE: Parser = |body| parse_agent_create(body).map(drop);
-pub const AGENT_UPDATE: Parser = |body| parse_agent_update(body).map(drop);
-pub const SESSION_CREATE: Parser = |body| parse_session_create(body).map(drop);
-pub const SESSION_UPDATE: Parser = |body| parse_session_update(body).map(drop);
-pub const EVENTS: Parser = |body| parse_events(body).map(drop);
-
-/// Checks that a body is refused with this `param` and message.
-#[track_caller]
-pub fn refused(parser: Parser, body: Value, param: &str, message: &str) {
-    let text = body.to_string();
-    let Err(error) = parser(text.as_bytes()) else {
-        panic!("accepted: {text}");
-    };
-    assert_eq!(
-        (error.param.as_deref().unwrap_or(""), error.message.as_str()),
-        (param, message)
-    );
-    assert_eq!(
-        (error.status, error.kind.as_str()),
-        (400, "invalid_request_error")
-    );
-    assert_eq!(error.code.as_deref(), Some("invalid_request_error"));
-}
-
-/// Checks that a body is accepted.
-#[track_caller]
-pub fn accepted(parser: Parser, body: Value) {
-    let text = body.to_string();
-    if let Err(error) = parser(text.as_bytes()) {
-        panic!("{error} ({:?}): {text}", error.param);
-    }
-}
-
-/// A Session's body with this environment.
-pub fn with_environment(environment: Value) -> Value {
-    json!({"agent_id": "agent_1", "environment": environment})
-}
-
-/// A Session's body with these tools.
-pub fn with_tools(tools: Value) -> Value {
-    json!({"agent_id": "agent_1", "agent": {"tools": tools}, "environment": {"type": "openai_hosted"}})
-}
-
-/// A body with one input.
-pub fn with_event(event: Value) -> Value {
-    json!({"events": [event]})
-}
+use super::bodies::{full_agent, full_events, full_session};
+use super::refusal::{
+    AGENT_CREATE, AGENT_UPDATE, EVENTS, Parser, SESSION_CREATE, SESSION_UPDATE, accepted, refused,
+    with_environment, with_event, with_tools,
+};
 
 #[test]
 fn bytes_that_are_no_json_object_are_refused() {
@@ -113,33 +68,35 @@ fn an_update_may_have_an_empty_body() {
     );
 }
 
+#[track_caller]
+fn unknown(parser: Parser, body: Value, path: &str) {
+    refused(parser, body, path, &format!("Unknown parameter: '{path}'."));
+}
+
 #[test]
-fn unknown_fields_are_refused_by_their_path_at_every_depth() {
-    let check = |parser: Parser, body: Value, path: &str| {
-        refused(parser, body, path, &format!("Unknown parameter: '{path}'."));
-    };
-    check(
+fn unknown_fields_of_agents_are_refused_by_their_path() {
+    unknown(
         AGENT_CREATE,
         json!({"model": "m", "temperature": 1}),
         "temperature",
     );
-    check(AGENT_UPDATE, json!({"id": "agent_1"}), "id");
-    check(
+    unknown(AGENT_UPDATE, json!({"id": "agent_1"}), "id");
+    unknown(
         AGENT_CREATE,
         json!({"model": "m", "text": {"format": {"type": "text", "schema": {}}}}),
         "text.format.schema",
     );
-    check(
+    unknown(
         AGENT_CREATE,
         json!({"model": "m", "multi_agent": {"enabled": true, "x": 1}}),
         "multi_agent.x",
     );
-    check(
+    unknown(
         AGENT_CREATE,
         json!({"model": "m", "tools": [{"type": "tool_search"}, {"type": "automations", "x": 1}]}),
         "tools[1].x",
     );
-    check(
+    unknown(
         AGENT_CREATE,
         json!({"model": "m", "tools": [{
             "type": "mcp", "server_label": "w",
@@ -147,17 +104,21 @@ fn unknown_fields_are_refused_by_their_path_at_every_depth() {
         }]}),
         "tools[0].transport.authorization",
     );
-    check(
+}
+
+#[test]
+fn unknown_fields_of_sessions_are_refused_by_their_path() {
+    unknown(
         SESSION_CREATE,
         with_environment(json!({"type": "none", "files": []})),
         "environment.files",
     );
-    check(
+    unknown(
         SESSION_CREATE,
         with_environment(json!({"type": "self_hosted", "workspace_directory": "/w", "env": {}})),
         "environment.env",
     );
-    check(
+    unknown(
         SESSION_CREATE,
         with_environment(json!({
             "type": "openai_hosted",
@@ -165,7 +126,7 @@ fn unknown_fields_are_refused_by_their_path_at_every_depth() {
         })),
         "environment.files[0].file_id",
     );
-    check(
+    unknown(
         SESSION_CREATE,
         with_environment(json!({
             "type": "openai_hosted",
@@ -176,33 +137,37 @@ fn unknown_fields_are_refused_by_their_path_at_every_depth() {
         })),
         "environment.plugins[0].source.url",
     );
-    check(
+    unknown(
         SESSION_CREATE,
         with_tools(json!([{"type": "web_search", "location": {"planet": "Mars"}}])),
         "agent.tools[0].location.planet",
     );
-    check(
+    unknown(
         SESSION_CREATE,
         json!({"agent_id": "a", "agent": {"name": "n"}, "environment": {"type": "none"}}),
         "agent.name",
     );
-    check(
+    unknown(
         SESSION_UPDATE,
         json!({"agent": {"instructions": "i"}}),
         "agent.instructions",
     );
-    check(
+    unknown(
         SESSION_UPDATE,
         json!({"agent": {"reasoning": {"summary": "auto"}}}),
         "agent.reasoning.summary",
     );
-    check(EVENTS, json!({"events": [], "stream": true}), "stream");
-    check(
+}
+
+#[test]
+fn unknown_fields_of_inputs_are_refused_by_their_path() {
+    unknown(EVENTS, json!({"events": [], "stream": true}), "stream");
+    unknown(
         EVENTS,
         with_event(json!({"type": "agent.session.input.cancel", "call_id": "c"})),
         "events[0].call_id",
     );
-    check(
+    unknown(
         EVENTS,
         with_event(json!({
             "type": "agent.session.input.message",
@@ -213,7 +178,7 @@ fn unknown_fields_are_refused_by_their_path_at_every_depth() {
         })),
         "events[0].input[0].content[1].image_url",
     );
-    check(
+    unknown(
         EVENTS,
         with_event(json!({
             "type": "agent.session.input.computer_use_approval_request_result", "request_id": "r",
@@ -223,77 +188,87 @@ fn unknown_fields_are_refused_by_their_path_at_every_depth() {
     );
 }
 
+#[track_caller]
+fn missing(parser: Parser, body: Value, path: &str) {
+    refused(
+        parser,
+        body,
+        path,
+        &format!("Missing required parameter: '{path}'."),
+    );
+}
+
 #[test]
-fn missing_fields_are_named_by_their_path() {
-    let check = |parser: Parser, body: Value, path: &str| {
-        refused(
-            parser,
-            body,
-            path,
-            &format!("Missing required parameter: '{path}'."),
-        );
-    };
-    check(AGENT_CREATE, json!({}), "model");
-    check(
+fn missing_fields_of_agents_are_named_by_their_path() {
+    missing(AGENT_CREATE, json!({}), "model");
+    missing(
         AGENT_CREATE,
         json!({"model": "m", "multi_agent": {}}),
         "multi_agent.enabled",
     );
-    check(
+    missing(
         AGENT_CREATE,
         json!({"model": "m", "text": {"format": {}}}),
         "text.format.type",
     );
-    check(
+    missing(
         AGENT_CREATE,
         json!({"model": "m", "tools": [{}]}),
         "tools[0].type",
     );
-    check(
+    missing(
         AGENT_CREATE,
         json!({"model": "m", "tools": [{"type": "function", "name": "f", "description": "d"}]}),
         "tools[0].parameters",
     );
-    check(
+}
+
+#[test]
+fn missing_fields_of_sessions_are_named_by_their_path() {
+    missing(
         SESSION_CREATE,
         json!({"agent_id": "agent_1"}),
         "environment",
     );
-    check(
+    missing(
         SESSION_CREATE,
         with_environment(json!({})),
         "environment.type",
     );
-    check(
+    missing(
         SESSION_CREATE,
         with_environment(json!({"type": "self_hosted"})),
         "environment.workspace_directory",
     );
-    check(
+    missing(
         SESSION_CREATE,
         with_environment(json!({"type": "openai_hosted", "network": {}})),
         "environment.network.access",
     );
-    check(
+    missing(
         SESSION_CREATE,
         with_environment(
             json!({"type": "openai_hosted", "files": [{"type": "inline", "path": "/workspace/a"}]}),
         ),
         "environment.files[0].data",
     );
-    check(
+    missing(
         SESSION_UPDATE,
         json!({"spend_control": {}}),
         "spend_control.limit",
     );
-    check(EVENTS, json!({}), "events");
-    check(EVENTS, with_event(json!({})), "events[0].type");
-    check(
+}
+
+#[test]
+fn missing_fields_of_inputs_are_named_by_their_path() {
+    missing(EVENTS, json!({}), "events");
+    missing(EVENTS, with_event(json!({})), "events[0].type");
+    missing(
         EVENTS,
         with_event(json!({"type": "agent.session.input.message"})),
         "events[0].input",
     );
-    check(
+    missing(
         EVENTS,
         with_event(json!({"type": "agent.session.input.message", "input": [{"role": "user"}]})),
         "events[0].input[0].content",
@@ -303,9 +278,9 @@ fn missing_fields_are_named_by_their_path() {
             "type": "agent.session.input.tool_result", "call_id": "c", "success": true, "turn_id": "t",
         });
         event.as_object_mut().expect("an object").remove(name);
-        check(EVENTS, with_event(event), &format!("events[0].{name}"));
+        missing(EVENTS, with_event(event), &format!("events[0].{name}"));
     }
-    check(
+    missing(
         EVENTS,
         with_event(json!({
             "type": "agent.session.input.mcp_approval_request_result", "request_id": "r",
@@ -315,140 +290,149 @@ fn missing_fields_are_named_by_their_path() {
     );
 }
 
+#[track_caller]
+fn mistyped(parser: Parser, body: Value, path: &str, expected: &str, got: &str) {
+    let message = format!("Invalid type for '{path}': expected {expected}, but got {got} instead.");
+    refused(parser, body, path, &message);
+}
+
 #[test]
-fn wrong_types_are_refused_with_what_was_expected_and_what_came() {
-    let check = |parser: Parser, body: Value, path: &str, expected: &str, got: &str| {
-        let message =
-            format!("Invalid type for '{path}': expected {expected}, but got {got} instead.");
-        refused(parser, body, path, &message);
-    };
-    check(
+fn wrong_types_in_agents_are_refused_with_what_was_expected() {
+    mistyped(
         AGENT_CREATE,
         json!({"model": 5}),
         "model",
         "a string",
         "an integer",
     );
-    check(
+    mistyped(
         AGENT_CREATE,
         json!({"model": null}),
         "model",
         "a string",
         "null",
     );
-    check(
+    mistyped(
         AGENT_CREATE,
         json!({"model": "m", "name": ["n"]}),
         "name",
         "a string",
         "an array",
     );
-    check(
+    mistyped(
         AGENT_CREATE,
         json!({"model": "m", "metadata": {"a": 1.5}}),
         "metadata.a",
         "a string",
         "a decimal number",
     );
-    check(
+    mistyped(
         AGENT_CREATE,
         json!({"model": "m", "metadata": []}),
         "metadata",
         "an object",
         "an array",
     );
-    check(
+    mistyped(
         AGENT_CREATE,
         json!({"model": "m", "tools": {}}),
         "tools",
         "an array",
         "an object",
     );
-    check(
+    mistyped(
         AGENT_CREATE,
         json!({"model": "m", "tools": ["x"]}),
         "tools[0]",
         "an object",
         "a string",
     );
-    check(
+    mistyped(
         AGENT_CREATE,
         json!({"model": "m", "service_tier": 1}),
         "service_tier",
         "a string",
         "an integer",
     );
-    check(
+    mistyped(
         AGENT_CREATE,
         json!({"model": "m", "experimental": null}),
         "experimental",
         "an object",
         "null",
     );
-    check(
+    mistyped(
         AGENT_CREATE,
         json!({"model": "m", "multi_agent": {"enabled": "yes"}}),
         "multi_agent.enabled",
         "a boolean",
         "a string",
     );
-    check(
+    mistyped(
         AGENT_CREATE,
         json!({"model": "m", "multi_agent": {"enabled": true, "max_concurrent_subagents": -1}}),
         "multi_agent.max_concurrent_subagents",
         "a non-negative integer",
         "a negative integer",
     );
-    check(
+    mistyped(
         AGENT_UPDATE,
         json!({"model": null}),
         "model",
         "a string",
         "null",
     );
-    check(
+}
+
+#[test]
+fn wrong_types_in_sessions_are_refused_with_what_was_expected() {
+    mistyped(
         SESSION_CREATE,
         json!({"agent_id": "a", "environment": {"type": "none"}, "input": 5}),
         "input",
         "a string or an array",
         "an integer",
     );
-    check(
+    mistyped(
         SESSION_CREATE,
         json!({"agent_id": "a", "environment": "none"}),
         "environment",
         "an object",
         "a string",
     );
-    check(
+    mistyped(
         SESSION_CREATE,
         json!({"agent_id": "a", "environment": {"type": "none"}, "stream": "true"}),
         "stream",
         "a boolean",
         "a string",
     );
-    check(
+    mistyped(
         SESSION_CREATE,
         with_environment(json!({"type": "openai_hosted", "env": {"A": true}})),
         "environment.env.A",
         "a string",
         "a boolean",
     );
-    check(
+    mistyped(
         SESSION_UPDATE,
         json!({"spend_control": {"limit": 1.5}}),
         "spend_control.limit",
         "a non-negative integer",
         "a decimal number",
     );
-    check(
+}
+
+#[test]
+fn wrong_types_in_inputs_are_refused_with_what_was_expected() {
+    mistyped(
         EVENTS,
         json!({"events": {}}),
         "events",
         "an array",
         "an object",
     );
-    check(
+    mistyped(
         EVENTS,
         with_event(json!({
             "type": "agent.session.input.tool_result", "call_id": "c", "success": true, "turn_id": "t",
@@ -590,124 +574,4 @@ fn an_update_tells_absent_null_and_a_value_apart() {
     assert_eq!(read("{}"), Ok(Patch::Keep));
     assert_eq!(read(r#"{"name": null}"#), Ok(Patch::Clear));
     assert_eq!(read(r#"{"name": "n"}"#), Ok(Patch::Set("n".to_owned())));
-}
-
-fn full_tool(transport: Value) -> Value {
-    json!({
-        "type": "mcp", "server_label": "wiki", "transport": transport, "allowed_tools": ["search"],
-        "connection_origin": "environment", "credential_id": "cred_1",
-        "request_metadata": {"tenant": 7}, "required": true,
-    })
-}
-
-fn other_tools() -> Vec<Value> {
-    vec![
-        json!({
-            "type": "function", "description": "d", "name": "f", "parameters": {"type": "object"},
-            "async": true, "defer_loading": true,
-        }),
-        json!({"type": "tool_search"}),
-        json!({"type": "programmatic_tool_calling", "enabled": false}),
-        json!({
-            "type": "web_search", "allowed_domains": ["example.org"], "context_size": "high",
-            "location": {"city": "c", "country": "CH", "region": "r", "timezone": "t"}, "mode": "cached",
-        }),
-        json!({"type": "computer_use", "include_screenshots": true}),
-        json!({"type": "automations"}),
-    ]
-}
-
-pub fn full_agent() -> Value {
-    let mut tools = other_tools();
-    tools.push(full_tool(
-        json!({"type": "http", "server_url": "u", "headers": {"X-Tenant": "7"}}),
-    ));
-    tools.push(full_tool(json!({
-        "type": "stdio", "command": "c", "cwd": "/w", "args": ["a"], "env_vars": ["LANG"],
-    })));
-    json!({
-        "model": "m", "compaction": {"async": true}, "experimental": {"time_awareness": true},
-        "instructions": "i", "metadata": {"k": "v"},
-        "multi_agent": {"enabled": true, "max_concurrent_subagents": 3}, "name": "n",
-        "reasoning": {"effort": "low", "summary": "auto"}, "service_tier": "fast",
-        "text": {"format": {"type": "json_schema", "schema": {"type": "object"}}, "verbosity": "high"},
-        "tools": tools,
-    })
-}
-
-pub fn full_session() -> Value {
-    let mut tools = other_tools();
-    tools.push(full_tool(json!({
-        "type": "http", "server_url": "u", "authorization": "Bearer t", "headers": {"X-Api-Key": "k"},
-    })));
-    tools.push(full_tool(json!({
-        "type": "stdio", "command": "c", "cwd": "/w", "args": ["a"], "env": {"TOKEN": "t"},
-        "env_vars": ["LANG"],
-    })));
-    let source = json!({"type": "base64", "data": "UEsFBg==", "media_type": "application/zip"});
-    json!({
-        "environment": {
-            "type": "openai_hosted", "capability_directories": ["/workspace/skills"],
-            "container_size": "large", "desktop": {"enabled": true}, "env": {"TOKEN": "t"},
-            "environment_template_id": "tpl_1",
-            "files": [
-                {"type": "file_id", "file_id": "file_1", "path": "/workspace/a"},
-                {"type": "inline", "data": "YQ==", "path": "/workspace/b/c"},
-            ],
-            "network": {"access": "restricted", "allowed_domains": ["example.org"]},
-            "packages": {"npm": ["n"], "python": ["p"], "system": ["s"]},
-            "plugins": [{"type": "inline", "description": "d", "name": "p", "source": source}],
-            "setup_commands": [{"command": "make", "cwd": "/workspace"}],
-            "skills": [
-                {"type": "skill_reference", "skill_id": "skill_1", "version": "2"},
-                {"type": "inline", "description": "d", "name": "s", "source": source},
-            ],
-        },
-        "agent": {
-            "compaction": null, "experimental": {"time_awareness": false}, "instructions": null,
-            "model": "m", "multi_agent": null, "reasoning": {"effort": "max"}, "service_tier": "auto",
-            "text": {"verbosity": "low"}, "tools": tools,
-        },
-        "agent_id": "agent_1",
-        "input": [{"content": [{"type": "input_text", "text": "Go"}], "role": "user", "type": "message"}],
-        "metadata": {"k": "v"}, "prompt_cache_options": {"ttl": "30m"}, "review": "auto_review",
-        "spend_control": {"limit": 100}, "stream": true, "stream_options": {"include_obfuscation": false},
-        "vault_ids": ["vault_1"],
-    })
-}
-
-pub fn full_events() -> Value {
-    let browser = "agent.session.input.computer_use_approval_request_result";
-    json!({"events": [
-        {
-            "type": "agent.session.input.message",
-            "input": [{
-                "content": [
-                    {"type": "input_text", "text": "Look"},
-                    {"type": "input_image", "image_url": "data:image/png;base64,AA=="},
-                ],
-                "role": "user",
-            }],
-            "delivery": "next_turn",
-        },
-        {"type": "agent.session.input.cancel", "turn_id": "turn_1"},
-        {"type": "agent.session.input.cancel"},
-        {
-            "type": "agent.session.input.tool_result", "call_id": "c", "success": false, "turn_id": "t",
-            "error": "late", "output": [{"type": "input_text", "text": ""}],
-        },
-        {
-            "type": "agent.session.input.mcp_approval_request_result", "request_id": "r",
-            "response": {"type": "mcp_tool_call", "decision": "deny"},
-        },
-        {
-            "type": browser, "request_id": "r",
-            "response": {
-                "type": "browser_authentication", "action": "submit",
-                "fields": [{"field_id": "f", "value": "v"}], "selected_option": "o",
-            },
-        },
-        {"type": browser, "request_id": "r", "response": {"type": "browser_authentication", "action": "cancel"}},
-        {"type": browser, "request_id": "r", "response": {"type": "browser_origin_access", "decision": "approve"}},
-    ]})
 }
