@@ -1,5 +1,7 @@
 //! The index of the integration tests: one module per behaviour, one binary, one link.
 
+/// The wire types: their shape against the contract, strict reading, limits, what never leaves.
+mod api;
 /// One behaviour suite per port, run against every implementation.
 mod contract;
 /// The journey of an input over memory ports.
