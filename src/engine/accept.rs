@@ -76,14 +76,21 @@ pub fn decide(
     let mut outcomes = Vec::with_capacity(batch.len());
     for prepared in batch {
         let outcome = match prepared {
-            Prepared::Message { content, next_turn, joins } => {
+            Prepared::Message {
+                content,
+                next_turn,
+                joins,
+            } => {
                 let joined = joins.then(|| outcomes.last()).flatten();
                 message(draft, content, *next_turn, joined)?
             }
             Prepared::Cancel { turn } => cancel(draft, rows, *turn)?,
-            Prepared::ToolResult { turn, call_id, digest, answer } => {
-                tool_result(draft, rows.active.as_ref(), *turn, call_id, digest, answer)?
-            }
+            Prepared::ToolResult {
+                turn,
+                call_id,
+                digest,
+                answer,
+            } => tool_result(draft, rows.active.as_ref(), *turn, call_id, digest, answer)?,
         };
         outcomes.push(outcome);
     }
@@ -105,14 +112,25 @@ fn message(
     let input = draft.head.next.input;
     let steers = |turn: &ActiveTurn| !next_turn && turn.cancel.is_none() && turn.doomed.is_none();
     let outcome = match (joined, &draft.head.turn) {
-        (Some(Outcome::Started { turn } | Outcome::Steered { turn } | Outcome::Queued { turn, .. }), _) => {
-            Outcome::Steered { turn: *turn }
-        }
+        (
+            Some(
+                Outcome::Started { turn }
+                | Outcome::Steered { turn }
+                | Outcome::Queued { turn, .. },
+            ),
+            _,
+        ) => Outcome::Steered { turn: *turn },
         (_, Some(turn)) if steers(turn) => Outcome::Steered { turn: turn.number },
         (_, Some(_)) => {
             let turn = new_turn(draft, input);
-            draft.head.queue.push(QueuedTurn { number: turn, input });
-            Outcome::Queued { turn, position: draft.head.queue.len() as u64 }
+            draft.head.queue.push(QueuedTurn {
+                number: turn,
+                input,
+            });
+            Outcome::Queued {
+                turn,
+                position: draft.head.queue.len() as u64,
+            }
         }
         (_, None) => {
             let turn = new_turn(draft, input);
@@ -121,22 +139,42 @@ fn message(
         }
     };
     let turn = match outcome {
-        Outcome::Started { turn } | Outcome::Steered { turn } | Outcome::Queued { turn, .. } => turn,
+        Outcome::Started { turn } | Outcome::Steered { turn } | Outcome::Queued { turn, .. } => {
+            turn
+        }
         Outcome::Cancelled { .. }
         | Outcome::Cancelling { .. }
         | Outcome::Answered { .. }
         | Outcome::Nothing { .. } => 0,
     };
-    draft.head.pending.push(Pending { input, turn, claimed: 0, item: None });
-    record(draft, Submission::Message { content: content.clone() }, Some(turn), InputState::Accepted);
+    draft.head.pending.push(Pending {
+        input,
+        turn,
+        claimed: 0,
+        item: None,
+    });
+    record(
+        draft,
+        Submission::Message {
+            content: content.clone(),
+        },
+        Some(turn),
+        InputState::Accepted,
+    );
     Ok(outcome)
 }
 
 /// Cancel is a match over every situation, each with its own named answer (I5).
 fn cancel(draft: &mut Draft, rows: &Rows, named: Option<u64>) -> Result<Outcome, EngineError> {
     let outcome = match (&draft.head.turn, named) {
-        (None, None) => Outcome::Nothing { result: NoOp::NoActiveTurn, turn: None },
-        (None, Some(_)) => Outcome::Nothing { result: NoOp::AlreadyFinished, turn: None },
+        (None, None) => Outcome::Nothing {
+            result: NoOp::NoActiveTurn,
+            turn: None,
+        },
+        (None, Some(_)) => Outcome::Nothing {
+            result: NoOp::AlreadyFinished,
+            turn: None,
+        },
         (Some(active), Some(turn)) if turn != active.number => {
             cancel_other(draft, rows, active.number, turn)?
         }
@@ -180,11 +218,19 @@ fn cancel(draft: &mut Draft, rows: &Rows, named: Option<u64>) -> Result<Outcome,
 }
 
 /// A cancel that names a Turn which is not the active one: a queued one is cancelled, an ended one is left alone.
-fn cancel_other(draft: &mut Draft, rows: &Rows, active: u64, named: u64) -> Result<Outcome, EngineError> {
+fn cancel_other(
+    draft: &mut Draft,
+    rows: &Rows,
+    active: u64,
+    named: u64,
+) -> Result<Outcome, EngineError> {
     let queued = draft.head.queue.iter().position(|q| q.number == named);
     let row = rows.queued.iter().find(|(n, _)| *n == named);
     let (Some(at), Some((_, row))) = (queued, row) else {
-        return Ok(Outcome::Nothing { result: NoOp::AnotherTurnActive, turn: Some(active) });
+        return Ok(Outcome::Nothing {
+            result: NoOp::AnotherTurnActive,
+            turn: Some(active),
+        });
     };
     draft.head.queue.remove(at);
     // A queued Turn has only its messages. It is made the front for a moment and ended there, by the one rule that ends Turns;
@@ -192,13 +238,25 @@ fn cancel_other(draft: &mut Draft, rows: &Rows, active: u64, named: u64) -> Resu
     let front = draft.head.turn.replace(ActiveTurn::queued(named));
     let earlier: Vec<QueuedTurn> = draft.head.queue.drain(..at).collect();
     let later = std::mem::take(&mut draft.head.queue);
-    let attending = Attending { turn: row.clone(), items: Vec::new() };
-    end_turn(draft, &attending, Ending::Cancelled, None).map_err(|e| EngineError::Conflict(e.to_string()))?;
+    let attending = Attending {
+        turn: row.clone(),
+        items: Vec::new(),
+    };
+    end_turn(draft, &attending, Ending::Cancelled, None)
+        .map_err(|e| EngineError::Conflict(e.to_string()))?;
     let started = std::mem::replace(&mut draft.head.turn, front);
     draft.head.queue = earlier;
     if let Some(started) = started {
-        let input = draft.head.pending.iter().find(|p| p.turn == started.number).map_or(0, |p| p.input);
-        draft.head.queue.push(QueuedTurn { number: started.number, input });
+        let input = draft
+            .head
+            .pending
+            .iter()
+            .find(|p| p.turn == started.number)
+            .map_or(0, |p| p.input);
+        draft.head.queue.push(QueuedTurn {
+            number: started.number,
+            input,
+        });
     }
     draft.head.queue.extend(later);
     Ok(Outcome::Cancelled { turn: named })
@@ -213,7 +271,10 @@ fn tool_result(
     answer: &Body,
 ) -> Result<Outcome, EngineError> {
     // The SDKs' dispatchers repeat a result that comes before its call, on exactly this text.
-    let unknown = || EngineError::Invalid { param: None, message: format!("Unknown pending tool call: {call_id}") };
+    let unknown = || EngineError::Invalid {
+        param: None,
+        message: format!("Unknown pending tool call: {call_id}"),
+    };
     let input = draft.head.next.input;
     let full = draft.head.waiting_inputs() >= MAX_PENDING;
     let Some(turn) = draft.head.turn.as_mut().filter(|turn| turn.number == named) else {
@@ -225,13 +286,23 @@ fn tool_result(
     let (outcome, state) = match &call.digest {
         Some(given) if given == digest => {
             let result = NoOp::AlreadyAnswered;
-            (Outcome::Nothing { result, turn: Some(named) }, InputState::NoOp { result })
+            (
+                Outcome::Nothing {
+                    result,
+                    turn: Some(named),
+                },
+                InputState::NoOp { result },
+            )
         }
         Some(_) => {
-            return Err(EngineError::Conflict(format!("call {call_id} was answered already, otherwise")));
+            return Err(EngineError::Conflict(format!(
+                "call {call_id} was answered already, otherwise"
+            )));
         }
         None if full => {
-            return Err(EngineError::Conflict(format!("{MAX_PENDING} inputs wait for this session's agent already")));
+            return Err(EngineError::Conflict(format!(
+                "{MAX_PENDING} inputs wait for this session's agent already"
+            )));
         }
         None => {
             call.answer = Some(input);
@@ -247,7 +318,10 @@ fn tool_result(
         let mut row = attending.turn.clone();
         row.status = turn.status;
         draft.put(keys::turn(named), &row);
-        draft.note(Entry::Turn { t: named, s: row.status });
+        draft.note(Entry::Turn {
+            t: named,
+            s: row.status,
+        });
     }
     let submission = Submission::ToolResult {
         call_id: call_id.to_owned(),
@@ -261,7 +335,12 @@ fn tool_result(
 fn record(draft: &mut Draft, submission: Submission, turn: Option<u64>, state: InputState) {
     let number = draft.head.next.input;
     draft.head.next.input += 1;
-    let row = InputRow { submission, turn, accepted_ms: draft.now_ms, state };
+    let row = InputRow {
+        submission,
+        turn,
+        accepted_ms: draft.now_ms,
+        state,
+    };
     draft.insert(keys::input(number), &row);
 }
 
@@ -306,7 +385,10 @@ impl Core {
                     accepted_ms: draft.now_ms,
                 },
                 // What refuses now may be the echo of this very request, accepted earlier under its key.
-                Err(refusal) => match self.repeated(session, &key_hash, &digest, &receipt_id).await? {
+                Err(refusal) => match self
+                    .repeated(session, &key_hash, &digest, &receipt_id)
+                    .await?
+                {
                     Some(accepted) => return Ok(accepted),
                     None => return Err(refusal),
                 },
@@ -316,17 +398,26 @@ impl Core {
             match self.commit_once(commit).await {
                 Ok(()) => {
                     self.bell.ring(session.as_str());
-                    return Ok(Accepted { receipt, receipt_id, repeated: false });
+                    return Ok(Accepted {
+                        receipt,
+                        receipt_id,
+                        repeated: false,
+                    });
                 }
                 Err(StoreError::Conflict(_)) => {
-                    if let Some(accepted) = self.repeated(session, &key_hash, &digest, &receipt_id).await? {
+                    if let Some(accepted) = self
+                        .repeated(session, &key_hash, &digest, &receipt_id)
+                        .await?
+                    {
                         return Ok(accepted);
                     }
                 }
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(EngineError::Busy { attempts: self.decisions().end })
+        Err(EngineError::Busy {
+            attempts: self.decisions().end,
+        })
     }
 
     /// What was accepted earlier under this key, if it was.
@@ -337,13 +428,23 @@ impl Core {
         digest: &str,
         receipt_id: &str,
     ) -> Result<Option<Accepted>, EngineError> {
-        let Some(receipt) = self.row::<ReceiptRow>(session, keys::receipt(key_hash)).await? else {
+        let Some(receipt) = self
+            .row::<ReceiptRow>(session, keys::receipt(key_hash))
+            .await?
+        else {
             return Ok(None);
         };
         if receipt.digest != digest {
-            return Err(EngineError::KeyReused { stored: receipt.digest, given: digest.to_owned() });
+            return Err(EngineError::KeyReused {
+                stored: receipt.digest,
+                given: digest.to_owned(),
+            });
         }
-        Ok(Some(Accepted { receipt, receipt_id: receipt_id.to_owned(), repeated: true }))
+        Ok(Some(Accepted {
+            receipt,
+            receipt_id: receipt_id.to_owned(),
+            repeated: true,
+        }))
     }
 
     /// The rows that a batch needs: none, when it only brings messages.
@@ -372,19 +473,36 @@ impl Core {
     }
 
     /// The rows that the active Turn's next step needs.
-    pub async fn attending(&self, session: &SessionId, turn: &ActiveTurn) -> Result<Attending, EngineError> {
+    pub async fn attending(
+        &self,
+        session: &SessionId,
+        turn: &ActiveTurn,
+    ) -> Result<Attending, EngineError> {
         let numbers = Attending::item_numbers(turn);
         let partition = keys::session_partition(session);
         let mut wanted = vec![Key::new(partition.clone(), keys::turn(turn.number))];
-        wanted.extend(numbers.iter().map(|&n| Key::new(partition.clone(), keys::item(n))));
+        wanted.extend(
+            numbers
+                .iter()
+                .map(|&n| Key::new(partition.clone(), keys::item(n))),
+        );
         let mut records = self.store.get_many(&wanted).await?.into_iter();
         let missing = |key: &Key| EngineError::damaged(key, "it is missing");
-        let row = records.next().flatten().ok_or_else(|| missing(&wanted[0]))?;
+        let row = records
+            .next()
+            .flatten()
+            .ok_or_else(|| missing(&wanted[0]))?;
         let mut items = Vec::with_capacity(numbers.len());
         for ((number, record), key) in numbers.into_iter().zip(records).zip(&wanted[1..]) {
-            items.push((number, super::core::decode(&record.ok_or_else(|| missing(key))?)?));
+            items.push((
+                number,
+                super::core::decode(&record.ok_or_else(|| missing(key))?)?,
+            ));
         }
-        Ok(Attending { turn: super::core::decode(&row)?, items })
+        Ok(Attending {
+            turn: super::core::decode(&row)?,
+            items,
+        })
     }
 
     /// Turns wire events into inputs: ids become numbers, large bodies become blobs (before any record names them).
@@ -404,7 +522,8 @@ impl Core {
                         let content = serde_json::to_value(&message.content).unwrap_or_default();
                         batch.push(Prepared::Message {
                             content: self.keep(&scope, content).await?,
-                            next_turn: delivery.is_some_and(|d| d == crate::api::Delivery::NextTurn),
+                            next_turn: delivery
+                                .is_some_and(|d| d == crate::api::Delivery::NextTurn),
                             joins: n > 0,
                         });
                     }
@@ -445,11 +564,17 @@ impl Core {
             }
         }
         if batch.is_empty() {
-            return Err(EngineError::invalid("events", "events is empty: give at least one"));
+            return Err(EngineError::invalid(
+                "events",
+                "events is empty: give at least one",
+            ));
         }
         // Each input is two rows or three; a batch must fit one commit.
         if batch.len() > MAX_BATCH {
-            return Err(EngineError::invalid("events", format!("at most {MAX_BATCH} inputs at once")));
+            return Err(EngineError::invalid(
+                "events",
+                format!("at most {MAX_BATCH} inputs at once"),
+            ));
         }
         Ok(batch)
     }

@@ -5,39 +5,25 @@ use super::error::EngineError;
 use super::ids::{self, Kind};
 use super::keys;
 use super::ports::{Change, Commit, CommitId, Guard, Key, StoreError};
-use crate::api::{
-    Agent, AgentCreateParams, AgentObject, AgentReasoning, AgentText, AgentUpdateParams, Experimental, Patch,
-};
+use crate::api::{Agent, AgentCreateParams, AgentUpdateParams};
 
 impl Core {
     /// Saves a new Agent.
-    pub async fn create_agent(&self, owner: &str, params: &AgentCreateParams) -> Result<Agent, EngineError> {
+    pub async fn create_agent(
+        &self,
+        owner: &str,
+        params: &AgentCreateParams,
+    ) -> Result<Agent, EngineError> {
         let now_ms = self.clock.now_ms();
-        let mut reasoning = AgentReasoning::default();
-        params.reasoning.unwrap_or_default().apply(&mut reasoning);
-        let mut text = AgentText::default();
-        params.text.clone().unwrap_or_default().apply(&mut text);
-        let agent = Agent {
-            id: ids::random(Kind::Agent, &*self.ids),
-            created_at: now_ms / 1000,
-            instructions: params.instructions.clone(),
-            metadata: params.metadata.clone().unwrap_or_default(),
-            model: params.model.clone(),
-            multi_agent: params.multi_agent.map(|m| m.resolved()).unwrap_or_default(),
-            name: params.name.clone(),
-            object: AgentObject::Only,
-            reasoning,
-            service_tier: params.service_tier.unwrap_or_default(),
-            text,
-            tools: params.tools.iter().flatten().map(|tool| tool.shown()).collect(),
-            updated_at: now_ms / 1000,
-            compaction: params.compaction.map(|c| c.resolved()),
-            experimental: params
-                .experimental
-                .map(|e| Experimental { time_awareness: e.time_awareness.unwrap_or_default() }),
-        };
+        let id = ids::random(Kind::Agent, &*self.ids);
+        let agent = Agent::create(id, now_ms / 1000, params.clone());
         let writes = vec![
-            self.owner_write(owner, keys::agent(&agent.id), Guard::Absent, Change::Put(encode(&agent))),
+            self.owner_write(
+                owner,
+                keys::agent(&agent.id),
+                Guard::Absent,
+                Change::Put(encode(&agent)),
+            ),
             self.owner_write(
                 owner,
                 keys::agent_by_time(now_ms, &agent.id),
@@ -45,7 +31,11 @@ impl Core {
                 Change::Put(Vec::new()),
             ),
         ];
-        self.commit_once(Commit { id: CommitId::random(&*self.ids), writes }).await?;
+        self.commit_once(Commit {
+            id: CommitId::random(&*self.ids),
+            writes,
+        })
+        .await?;
         Ok(agent)
     }
 
@@ -72,17 +62,25 @@ impl Core {
                 tokio::time::sleep(backoff(attempt.min(6))).await;
             }
             let (version, mut agent) = self.agent(owner, id).await?;
-            apply_update(&mut agent, params.clone());
-            agent.updated_at = self.clock.now_ms() / 1000;
+            agent.update(params.clone(), self.clock.now_ms() / 1000);
             let change = Change::Put(encode(&agent));
-            let writes = vec![self.owner_write(owner, keys::agent(id), Guard::Version(version), change)];
-            match self.commit_once(Commit { id: CommitId::random(&*self.ids), writes }).await {
+            let writes =
+                vec![self.owner_write(owner, keys::agent(id), Guard::Version(version), change)];
+            match self
+                .commit_once(Commit {
+                    id: CommitId::random(&*self.ids),
+                    writes,
+                })
+                .await
+            {
                 Ok(()) => return Ok(agent),
                 Err(StoreError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(EngineError::Busy { attempts: self.decisions().end })
+        Err(EngineError::Busy {
+            attempts: self.decisions().end,
+        })
     }
 
     /// Forgets a saved Agent. Sessions created from it go on.
@@ -93,12 +91,20 @@ impl Core {
             let sort = keys::agent_by_time(created_ms, id);
             writes.push(self.owner_write(owner, sort, Guard::Any, Change::Delete));
         }
-        self.commit_once(Commit { id: CommitId::random(&*self.ids), writes }).await?;
+        self.commit_once(Commit {
+            id: CommitId::random(&*self.ids),
+            writes,
+        })
+        .await?;
         Ok(())
     }
 
     /// When the list has an Agent. Its record tells seconds, the list milliseconds: found among that second's.
-    pub(super) async fn agent_created_ms(&self, owner: &str, id: &str) -> Result<Option<u64>, EngineError> {
+    pub(super) async fn agent_created_ms(
+        &self,
+        owner: &str,
+        id: &str,
+    ) -> Result<Option<u64>, EngineError> {
         let (_, agent) = self.agent(owner, id).await?;
         let first = agent.created_at * 1000;
         let range = super::ports::Range {
@@ -109,36 +115,12 @@ impl Core {
             limit: 10_000,
         };
         let page = self.store.range(&range).await?;
-        let sorts = page.records.iter().filter_map(|r| r.key.sort.strip_prefix("agents/")?.split_once('/'));
-        Ok(sorts.filter(|(_, found)| *found == id).find_map(|(ms, _)| ms.parse().ok()))
-    }
-}
-
-fn apply_update(agent: &mut Agent, params: AgentUpdateParams) {
-    if let Some(model) = params.model {
-        agent.model = model;
-    }
-    params.instructions.apply(&mut agent.instructions);
-    params.name.apply(&mut agent.name);
-    params.metadata.apply_or_default(&mut agent.metadata);
-    params.multi_agent.map(|m| m.resolved()).apply_or_default(&mut agent.multi_agent);
-    params.service_tier.apply_or_default(&mut agent.service_tier);
-    params.compaction.map(|c| c.resolved()).apply(&mut agent.compaction);
-    let tools = params.tools.map(|tools| tools.iter().map(|tool| tool.shown()).collect());
-    tools.apply_or_default(&mut agent.tools);
-    match params.reasoning {
-        Patch::Keep => {}
-        Patch::Clear => agent.reasoning = AgentReasoning::default(),
-        Patch::Set(given) => given.apply(&mut agent.reasoning),
-    }
-    match params.text {
-        Patch::Keep => {}
-        Patch::Clear => agent.text = AgentText::default(),
-        Patch::Set(given) => given.apply(&mut agent.text),
-    }
-    if let Some(given) = params.experimental {
-        let mut merged = agent.experimental.unwrap_or_default();
-        merged.time_awareness = given.time_awareness.unwrap_or(merged.time_awareness);
-        agent.experimental = Some(merged);
+        let sorts = page
+            .records
+            .iter()
+            .filter_map(|r| r.key.sort.strip_prefix("agents/")?.split_once('/'));
+        Ok(sorts
+            .filter(|(_, found)| *found == id)
+            .find_map(|(ms, _)| ms.parse().ok()))
     }
 }

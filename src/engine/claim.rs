@@ -29,7 +29,13 @@ pub fn claim(
         .map_err(|e| refused(e.to_string()))?;
     begin_turn(draft, attending, generation)?;
     let turn = draft.head.turn.as_ref().map_or(0, |turn| turn.number);
-    let row = RunRow { execution, turn, started_ms: draft.now_ms, ended_ms: None, end: None };
+    let row = RunRow {
+        execution,
+        turn,
+        started_ms: draft.now_ms,
+        ended_ms: None,
+        end: None,
+    };
     draft.insert(keys::run(generation), &row);
     draft.move_agenda();
     Ok(generation)
@@ -40,9 +46,15 @@ pub fn claim(
 ///
 /// # Errors
 /// [`EngineError::Conflict`] when the Turn is not in a state to be worked on.
-pub fn begin_turn(draft: &mut Draft, attending: &Attending, generation: u64) -> Result<(), EngineError> {
+pub fn begin_turn(
+    draft: &mut Draft,
+    attending: &Attending,
+    generation: u64,
+) -> Result<(), EngineError> {
     let Some(turn) = draft.head.turn.clone() else {
-        return Err(EngineError::Conflict("the session has no turn to work on".into()));
+        return Err(EngineError::Conflict(
+            "the session has no turn to work on".into(),
+        ));
     };
     let mut row = attending.turn.clone();
     row.unknown_calls += mark_unknown(draft, attending, &turn);
@@ -51,7 +63,8 @@ pub fn begin_turn(draft: &mut Draft, attending: &Attending, generation: u64) -> 
     let status = if turn.cancel.is_some() || turn.doomed.is_some() {
         turn.status
     } else {
-        next_turn(turn.status, TurnEvent::Claim).map_err(|e| EngineError::Conflict(e.to_string()))?
+        next_turn(turn.status, TurnEvent::Claim)
+            .map_err(|e| EngineError::Conflict(e.to_string()))?
     };
     if let Some(active) = &mut draft.head.turn {
         active.status = status;
@@ -63,10 +76,16 @@ pub fn begin_turn(draft: &mut Draft, attending: &Attending, generation: u64) -> 
     row.runs = Some((row.runs.map_or(generation, |(first, _)| first), generation));
     draft.put(keys::turn(turn.number), &row);
     if before == TurnStatus::Queued && status == TurnStatus::InProgress {
-        draft.note(Entry::Turn { t: turn.number, s: status });
+        draft.note(Entry::Turn {
+            t: turn.number,
+            s: status,
+        });
     }
     let mut pending = std::mem::take(&mut draft.head.pending);
-    for waiting in pending.iter_mut().filter(|waiting| waiting.turn == turn.number) {
+    for waiting in pending
+        .iter_mut()
+        .filter(|waiting| waiting.turn == turn.number)
+    {
         waiting.claimed = generation;
         if waiting.input == row.input && waiting.item.is_none() {
             waiting.item = Some(add_user_item(draft, waiting.input, turn.number));

@@ -98,13 +98,22 @@ impl Core {
         let Some(record) = self.store.get(&key).await? else {
             return Ok(None);
         };
-        Ok(Some(Loaded { head: decode(&record)?, version: record.version }))
+        Ok(Some(Loaded {
+            head: decode(&record)?,
+            version: record.version,
+        }))
     }
 
     /// A Session's head, as its owner may see it: somebody else's, and a deleted one, are not found.
-    pub async fn load_owned(&self, owner: &str, session: &SessionId) -> Result<Loaded, EngineError> {
+    pub async fn load_owned(
+        &self,
+        owner: &str,
+        session: &SessionId,
+    ) -> Result<Loaded, EngineError> {
         match self.load(session).await? {
-            Some(loaded) if loaded.head.owner == owner && loaded.head.deleted_ms.is_none() => Ok(loaded),
+            Some(loaded) if loaded.head.owner == owner && loaded.head.deleted_ms.is_none() => {
+                Ok(loaded)
+            }
             _ => Err(EngineError::not_found("session", session.as_str())),
         }
     }
@@ -116,7 +125,11 @@ impl Core {
         sort: String,
     ) -> Result<Option<T>, EngineError> {
         let key = Key::new(keys::session_partition(session), sort);
-        self.store.get(&key).await?.map(|record| decode(&record)).transpose()
+        self.store
+            .get(&key)
+            .await?
+            .map(|record| decode(&record))
+            .transpose()
     }
 
     /// Several rows of a Session that must exist.
@@ -125,8 +138,10 @@ impl Core {
         session: &SessionId,
         sorts: impl IntoIterator<Item = String>,
     ) -> Result<Vec<T>, EngineError> {
-        let keys: Vec<Key> =
-            sorts.into_iter().map(|sort| Key::new(keys::session_partition(session), sort)).collect();
+        let keys: Vec<Key> = sorts
+            .into_iter()
+            .map(|sort| Key::new(keys::session_partition(session), sort))
+            .collect();
         if keys.is_empty() {
             return Ok(Vec::new());
         }
@@ -160,11 +175,18 @@ impl Core {
 
     /// Where a Session's bytes are.
     pub fn scope(&self, owner: &str, session: &SessionId) -> BlobScope {
-        BlobScope { owner: owner.to_owned(), session: session.to_string() }
+        BlobScope {
+            owner: owner.to_owned(),
+            session: session.to_string(),
+        }
     }
 
     /// Keeps a value inline, or stores it as a blob first when it is large.
-    pub async fn keep(&self, scope: &BlobScope, value: serde_json::Value) -> Result<Body, EngineError> {
+    pub async fn keep(
+        &self,
+        scope: &BlobScope,
+        value: serde_json::Value,
+    ) -> Result<Body, EngineError> {
         let text = serde_json::to_vec(&value).map_err(|e| EngineError::Damaged {
             key: "body".into(),
             why: e.to_string(),
@@ -172,12 +194,19 @@ impl Core {
         if text.len() <= self.settings.inline_bytes {
             return Ok(Body::Inline(value));
         }
-        let blob = self.blobs.put(scope, BlobSource::Bytes(Bytes::from(text))).await?;
+        let blob = self
+            .blobs
+            .put(scope, BlobSource::Bytes(Bytes::from(text)))
+            .await?;
         Ok(Body::Blob(blob))
     }
 
     /// The value of a body.
-    pub async fn fetch(&self, scope: &BlobScope, body: &Body) -> Result<serde_json::Value, EngineError> {
+    pub async fn fetch(
+        &self,
+        scope: &BlobScope,
+        body: &Body,
+    ) -> Result<serde_json::Value, EngineError> {
         match body {
             Body::Inline(value) => Ok(value.clone()),
             Body::Blob(blob) => {

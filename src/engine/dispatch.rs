@@ -17,8 +17,8 @@ use super::error::EngineError;
 use super::ids::SessionId;
 use super::keys::{self, AGENDA_SHARDS, Group};
 use super::ports::{
-    Change, Commit, CommitId, Compute, ComputeError, Environments, ExecutionId, Guard, Key, Liveness,
-    Range, RunGrant, StoreError, Write,
+    Change, Commit, CommitId, Compute, ComputeError, Environments, ExecutionId, Guard, Key,
+    Liveness, Range, RunGrant, StoreError, Write,
 };
 use super::recover::{Step, Verdict, charge_attempt, release_lost, step, verdict};
 use super::settle::{Ending, end_turn};
@@ -69,7 +69,11 @@ struct Hints {
 
 impl Dispatcher {
     /// A dispatcher over these ports.
-    pub fn new(core: Core, compute: Arc<dyn Compute>, environments: Arc<dyn Environments>) -> Arc<Dispatcher> {
+    pub fn new(
+        core: Core,
+        compute: Arc<dyn Compute>,
+        environments: Arc<dyn Environments>,
+    ) -> Arc<Dispatcher> {
         Arc::new(Dispatcher {
             core,
             compute,
@@ -121,7 +125,11 @@ impl Dispatcher {
         Duration::from_millis(next_ms)
     }
 
-    async fn scan_shard(self: &Arc<Self>, shard: u32, everything: bool) -> Result<u64, EngineError> {
+    async fn scan_shard(
+        self: &Arc<Self>,
+        shard: u32,
+        everything: bool,
+    ) -> Result<u64, EngineError> {
         let mut from = String::new();
         loop {
             let range = Range {
@@ -134,15 +142,26 @@ impl Dispatcher {
             let page = self.core.store.range(&range).await?;
             let now_ms = self.core.clock.now_ms();
             for record in &page.records {
-                let Some((due_ms, session)) = keys::parse_agenda(&record.key.sort) else { continue };
+                let Some((due_ms, session)) = keys::parse_agenda(&record.key.sort) else {
+                    continue;
+                };
                 if due_ms > now_ms && !everything {
                     return Ok((due_ms - now_ms).clamp(1, IDLE_SCAN_MS));
                 }
-                self.visit(Visit { session, entry: Some(due_ms), suspect: everything }).await;
+                self.visit(Visit {
+                    session,
+                    entry: Some(due_ms),
+                    suspect: everything,
+                })
+                .await;
                 from = format!("{}\0", record.key.sort);
             }
             if !page.more {
-                return Ok(if page.records.is_empty() { IDLE_SCAN_MS } else { RETRY_MS });
+                return Ok(if page.records.is_empty() {
+                    IDLE_SCAN_MS
+                } else {
+                    RETRY_MS
+                });
             }
         }
     }
@@ -160,7 +179,12 @@ impl Dispatcher {
     async fn suspect(self: &Arc<Self>, execution: &ExecutionId) {
         let sessions = self.hints().watched.remove(execution).unwrap_or_default();
         for session in sessions {
-            self.visit(Visit { session, entry: None, suspect: true }).await;
+            self.visit(Visit {
+                session,
+                entry: None,
+                suspect: true,
+            })
+            .await;
         }
     }
 
@@ -180,7 +204,9 @@ impl Dispatcher {
             hints.later.remove(&visit.session);
             hints.busy.insert(visit.session.clone(), false);
         }
-        let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else { return };
+        let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else {
+            return;
+        };
         let this = Arc::clone(self);
         tokio::spawn(async move {
             this.handle(visit).await;
@@ -195,7 +221,9 @@ impl Dispatcher {
             if let Err(error) = handled {
                 match error {
                     EngineError::Busy { .. } => {}
-                    error => tracing::warn!(session = %visit.session, %error, "a session could not be advanced"),
+                    error => {
+                        tracing::warn!(session = %visit.session, %error, "a session could not be advanced")
+                    }
                 }
                 let later = self.core.clock.now_ms() + RETRY_MS;
                 hints.busy.remove(&visit.session);
@@ -226,7 +254,8 @@ impl Dispatcher {
                 Step::Claim => self.claim(&visit.session, &loaded).await,
                 Step::Inspect { execution, lapsed } => {
                     suspect = false;
-                    self.inspect(&visit.session, &loaded, &execution, lapsed).await
+                    self.inspect(&visit.session, &loaded, &execution, lapsed)
+                        .await
                 }
             };
             match done {
@@ -235,7 +264,9 @@ impl Dispatcher {
                 Err(error) => return Err(error),
             }
         }
-        Err(EngineError::Busy { attempts: self.core.decisions().end })
+        Err(EngineError::Busy {
+            attempts: self.core.decisions().end,
+        })
     }
 
     /// An agenda entry that came due too early goes to where the Session is due.
@@ -245,7 +276,9 @@ impl Dispatcher {
             None => self.forget(&visit.session),
         }
         let now_ms = self.core.clock.now_ms();
-        let Some(entry) = visit.entry.filter(|entry| *entry <= now_ms) else { return Ok(true) };
+        let Some(entry) = visit.entry.filter(|entry| *entry <= now_ms) else {
+            return Ok(true);
+        };
         if loaded.head.agenda.execute != Some(entry) {
             self.drop_stray(visit).await?;
             return Ok(true);
@@ -258,7 +291,9 @@ impl Dispatcher {
 
     /// Removes an agenda entry that no head knows.
     async fn drop_stray(&self, visit: &Visit) -> Result<(), EngineError> {
-        let Some(entry) = visit.entry else { return Ok(()) };
+        let Some(entry) = visit.entry else {
+            return Ok(());
+        };
         let key = keys::agenda(Group::Execute, &visit.session, entry);
         // The head is checked in the same commit: an entry that became true meanwhile stays.
         let head = Key::new(keys::session_partition(&visit.session), keys::HEAD);
@@ -268,15 +303,30 @@ impl Dispatcher {
             None => Guard::Absent,
         };
         let writes = vec![
-            Write { key: head, guard, change: Change::Check },
-            Write { key, guard: Guard::Any, change: Change::Delete },
+            Write {
+                key: head,
+                guard,
+                change: Change::Check,
+            },
+            Write {
+                key,
+                guard: Guard::Any,
+                change: Change::Delete,
+            },
         ];
-        self.core.commit_once(Commit { id: CommitId::random(&*self.core.ids), writes }).await?;
+        self.core
+            .commit_once(Commit {
+                id: CommitId::random(&*self.core.ids),
+                writes,
+            })
+            .await?;
         Ok(())
     }
 
     async fn claim(&self, session: &SessionId, loaded: &Loaded) -> Result<bool, EngineError> {
-        let Some(turn) = &loaded.head.turn else { return Ok(true) };
+        let Some(turn) = &loaded.head.turn else {
+            return Ok(true);
+        };
         let execution = match self.compute.reserve(session.as_str()).await {
             Ok(execution) => execution,
             // Everything stays due; the agenda is read again soon.
@@ -294,10 +344,19 @@ impl Dispatcher {
         };
         let attending = self.core.attending(session, turn).await?;
         let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
-        let generation = claim(&mut draft, &attending, execution.clone(), self.core.settings.lease_ms)?;
+        let generation = claim(
+            &mut draft,
+            &attending,
+            execution.clone(),
+            self.core.settings.lease_ms,
+        )?;
         self.seal(draft).await?;
         self.watch_execution(&execution, session);
-        let grant = RunGrant { session: session.to_string(), generation, execution: execution.clone() };
+        let grant = RunGrant {
+            session: session.to_string(),
+            generation,
+            execution: execution.clone(),
+        };
         match self.compute.launch(&grant).await {
             Ok(()) => Ok(true),
             Err(ComputeError::Unknown(why)) => {
@@ -316,8 +375,14 @@ impl Dispatcher {
         session: &SessionId,
         error: &ComputeError,
     ) -> Result<bool, EngineError> {
-        let Some(loaded) = self.core.load(session).await? else { return Ok(true) };
-        if !loaded.head.fence.accepts(grant.generation, &grant.execution) {
+        let Some(loaded) = self.core.load(session).await? else {
+            return Ok(true);
+        };
+        if !loaded
+            .head
+            .fence
+            .accepts(grant.generation, &grant.execution)
+        {
             return Ok(false);
         }
         let mut draft = Draft::of(session, &loaded, self.core.clock.now_ms());
@@ -345,14 +410,19 @@ impl Dispatcher {
                 Ok(true)
             }
             Verdict::Release => {
-                release_lost(&mut draft, &self.core.settings, &format!("worker {execution} is gone"));
+                release_lost(
+                    &mut draft,
+                    &self.core.settings,
+                    &format!("worker {execution} is gone"),
+                );
                 self.seal(draft).await?;
                 Ok(false)
             }
             Verdict::Stop => {
                 // Fence first: from here on nothing it still does is visible.
                 if loaded.head.fence.lease.is_some() {
-                    self.quarantine(draft, execution, "is silent and is being stopped").await?;
+                    self.quarantine(draft, execution, "is silent and is being stopped")
+                        .await?;
                 }
                 match self.compute.stop(execution).await {
                     Ok(()) => Ok(false),
@@ -360,7 +430,8 @@ impl Dispatcher {
                 }
             }
             Verdict::Quarantine if loaded.head.fence.lease.is_some() => {
-                self.quarantine(draft, execution, "can't be accounted for").await?;
+                self.quarantine(draft, execution, "can't be accounted for")
+                    .await?;
                 Ok(true)
             }
             Verdict::Quarantine => {
@@ -388,7 +459,9 @@ impl Dispatcher {
 
     /// Too many workers were lost even over saving the outputs: the Turn ends without one.
     async fn give_up(&self, session: &SessionId, loaded: &Loaded) -> Result<bool, EngineError> {
-        let Some(turn) = &loaded.head.turn else { return Ok(true) };
+        let Some(turn) = &loaded.head.turn else {
+            return Ok(true);
+        };
         let attending = self.core.attending(session, turn).await?;
         let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
         let ending = match (&turn.cancel, &turn.doomed) {
@@ -403,7 +476,8 @@ impl Dispatcher {
             problem: Some("outputs were not saved: no worker could be kept alive for it".into()),
             ..Capture::default()
         });
-        end_turn(&mut draft, &attending, ending, capture).map_err(|e| EngineError::Conflict(e.to_string()))?;
+        end_turn(&mut draft, &attending, ending, capture)
+            .map_err(|e| EngineError::Conflict(e.to_string()))?;
         self.seal(draft).await?;
         Ok(false)
     }
@@ -416,19 +490,36 @@ impl Dispatcher {
             let removed = self.environments.remove(&environment.id).await;
             removed.map_err(|e| EngineError::Unavailable(e.to_string()))?;
         }
-        self.core.blobs.delete_scope(&self.core.scope(&loaded.head.owner, session)).await?;
+        self.core
+            .blobs
+            .delete_scope(&self.core.scope(&loaded.head.owner, session))
+            .await?;
         let partition = keys::session_partition(session);
         let mut from = String::new();
         loop {
-            let range =
-                Range { partition: partition.clone(), from, until: None, reverse: false, limit: 20 };
+            let range = Range {
+                partition: partition.clone(),
+                from,
+                until: None,
+                reverse: false,
+                limit: 20,
+            };
             let page = self.core.store.range(&range).await?;
             let doomed = page.records.iter().filter(|r| r.key.sort != keys::HEAD);
             let writes: Vec<Write> = doomed
-                .map(|r| Write { key: r.key.clone(), guard: Guard::Any, change: Change::Delete })
+                .map(|r| Write {
+                    key: r.key.clone(),
+                    guard: Guard::Any,
+                    change: Change::Delete,
+                })
                 .collect();
             if !writes.is_empty() {
-                self.core.commit_once(Commit { id: CommitId::random(&*self.core.ids), writes }).await?;
+                self.core
+                    .commit_once(Commit {
+                        id: CommitId::random(&*self.core.ids),
+                        writes,
+                    })
+                    .await?;
             }
             match page.records.last() {
                 Some(last) if page.more => from = format!("{}\0", last.key.sort),
@@ -436,17 +527,30 @@ impl Dispatcher {
             }
         }
         let head = Key::new(partition, keys::HEAD);
-        let mut writes =
-            vec![Write { key: head, guard: Guard::Version(loaded.version), change: Change::Delete }];
-        for (group, due) in
-            [(Group::Execute, loaded.head.agenda.execute), (Group::Deliver, loaded.head.agenda.deliver)]
-        {
+        let mut writes = vec![Write {
+            key: head,
+            guard: Guard::Version(loaded.version),
+            change: Change::Delete,
+        }];
+        for (group, due) in [
+            (Group::Execute, loaded.head.agenda.execute),
+            (Group::Deliver, loaded.head.agenda.deliver),
+        ] {
             if let Some(due) = due {
                 let key = keys::agenda(group, session, due);
-                writes.push(Write { key, guard: Guard::Any, change: Change::Delete });
+                writes.push(Write {
+                    key,
+                    guard: Guard::Any,
+                    change: Change::Delete,
+                });
             }
         }
-        self.core.commit_once(Commit { id: CommitId::random(&*self.core.ids), writes }).await?;
+        self.core
+            .commit_once(Commit {
+                id: CommitId::random(&*self.core.ids),
+                writes,
+            })
+            .await?;
         Ok(true)
     }
 
@@ -464,7 +568,11 @@ impl Dispatcher {
     }
 
     fn watch_execution(&self, execution: &ExecutionId, session: &SessionId) {
-        self.hints().watched.entry(execution.clone()).or_default().insert(session.clone());
+        self.hints()
+            .watched
+            .entry(execution.clone())
+            .or_default()
+            .insert(session.clone());
     }
 
     fn forget(&self, session: &SessionId) {

@@ -98,17 +98,27 @@ impl Draft {
 
     /// The commit, and the head as it will be stored.
     pub fn seal(mut self, ids: &dyn Ids) -> (Commit, Head) {
-        let old_agenda = self.before.as_ref().map(|b| b.head.agenda).unwrap_or_default();
+        let old_agenda = self
+            .before
+            .as_ref()
+            .map(|b| b.head.agenda)
+            .unwrap_or_default();
         self.head.revision += 1;
         let status = self.head.status();
-        let before = self.before.as_ref().map_or(SessionStatus::Idle, |b| b.head.status());
+        let before = self
+            .before
+            .as_ref()
+            .map_or(SessionStatus::Idle, |b| b.head.status());
         if before != status && self.head.deleted_ms.is_none() {
             self.events.push(Entry::Session { s: status });
         }
         let due = self.head.execution_due(self.now_ms);
         self.head.agenda.execute = self.entry(Group::Execute, old_agenda.execute, due);
         if !self.events.is_empty() {
-            let row = JournalRow { at_ms: self.now_ms, events: std::mem::take(&mut self.events) };
+            let row = JournalRow {
+                at_ms: self.now_ms,
+                events: std::mem::take(&mut self.events),
+            };
             self.insert(keys::journal(self.head.revision), &row);
         }
         let guard = match &self.before {
@@ -116,18 +126,36 @@ impl Draft {
             None => Guard::Absent,
         };
         let head_key = Key::new(keys::session_partition(&self.session), keys::HEAD);
-        self.writes.insert(0, Write { key: head_key, guard, change: Change::Put(encode(&self.head)) });
-        (Commit { id: CommitId::random(ids), writes: self.writes }, self.head)
+        self.writes.insert(
+            0,
+            Write {
+                key: head_key,
+                guard,
+                change: Change::Put(encode(&self.head)),
+            },
+        );
+        (
+            Commit {
+                id: CommitId::random(ids),
+                writes: self.writes,
+            },
+            self.head,
+        )
     }
 
     /// Writes what turns the old agenda entry into the new one, and answers where the entry is then.
     fn entry(&mut self, group: Group, old: Option<u64>, new: Option<u64>) -> Option<u64> {
-        let keep_early = matches!((old, new), (Some(old), Some(new)) if old <= new && !self.exact_agenda);
+        let keep_early =
+            matches!((old, new), (Some(old), Some(new)) if old <= new && !self.exact_agenda);
         if keep_early || old == new {
             return old;
         }
         if let Some(old) = old {
-            self.write(keys::agenda(group, &self.session, old), Guard::Any, Change::Delete);
+            self.write(
+                keys::agenda(group, &self.session, old),
+                Guard::Any,
+                Change::Delete,
+            );
         }
         if let Some(new) = new {
             let key = keys::agenda(group, &self.session, new);

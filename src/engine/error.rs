@@ -65,17 +65,26 @@ pub enum EngineError {
 impl EngineError {
     /// A refusal that names a field.
     pub fn invalid(param: &str, message: impl Into<String>) -> EngineError {
-        EngineError::Invalid { param: Some(param.to_owned()), message: message.into() }
+        EngineError::Invalid {
+            param: Some(param.to_owned()),
+            message: message.into(),
+        }
     }
 
     /// No such thing.
     pub fn not_found(what: &'static str, id: impl Into<String>) -> EngineError {
-        EngineError::NotFound { what, id: id.into() }
+        EngineError::NotFound {
+            what,
+            id: id.into(),
+        }
     }
 
     /// A record that can't be read.
     pub fn damaged(key: &Key, why: impl ToString) -> EngineError {
-        EngineError::Damaged { key: key.to_string(), why: why.to_string() }
+        EngineError::Damaged {
+            key: key.to_string(),
+            why: why.to_string(),
+        }
     }
 }
 
@@ -88,7 +97,10 @@ impl From<StoreError> for EngineError {
             }
             StoreError::Unknown(why) => EngineError::Unknown(why),
             StoreError::Broken { fault, message } => EngineError::Broken { fault, message },
-            StoreError::Invalid(why) => EngineError::Damaged { key: "commit".into(), why },
+            StoreError::Invalid(why) => EngineError::Damaged {
+                key: "commit".into(),
+                why,
+            },
         }
     }
 }
@@ -97,13 +109,18 @@ impl From<BlobError> for EngineError {
     fn from(error: BlobError) -> Self {
         match error {
             BlobError::Broken { fault, message } => EngineError::Broken { fault, message },
-            BlobError::Missing(_) | BlobError::Corrupt(_) => {
-                EngineError::Damaged { key: "blob".into(), why: error.to_string() }
-            }
-            BlobError::Invalid(why) => EngineError::Damaged { key: "blob".into(), why },
-            BlobError::TooLarge { .. } | BlobError::Source(_) => {
-                EngineError::Invalid { param: None, message: error.to_string() }
-            }
+            BlobError::Missing(_) | BlobError::Corrupt(_) => EngineError::Damaged {
+                key: "blob".into(),
+                why: error.to_string(),
+            },
+            BlobError::Invalid(why) => EngineError::Damaged {
+                key: "blob".into(),
+                why,
+            },
+            BlobError::TooLarge { .. } | BlobError::Source(_) => EngineError::Invalid {
+                param: None,
+                message: error.to_string(),
+            },
             BlobError::Unavailable(_) => EngineError::Unavailable(error.to_string()),
         }
     }

@@ -123,14 +123,24 @@ impl Fence {
     /// Whether a Run with this generation and execution may write.
     pub fn accepts(&self, generation: Generation, execution: &ExecutionId) -> bool {
         self.generation == generation
-            && self.lease.as_ref().is_some_and(|lease| lease.execution == *execution)
+            && self
+                .lease
+                .as_ref()
+                .is_some_and(|lease| lease.execution == *execution)
     }
 
     /// The next generation begins, held by `execution`.
-    pub fn claim(&mut self, execution: ExecutionId, until_ms: u64) -> Result<Generation, RunRefusal> {
+    pub fn claim(
+        &mut self,
+        execution: ExecutionId,
+        until_ms: u64,
+    ) -> Result<Generation, RunRefusal> {
         next(self.state(), RunEvent::Claim)?;
         self.generation += 1;
-        self.lease = Some(Lease { execution, until_ms });
+        self.lease = Some(Lease {
+            execution,
+            until_ms,
+        });
         Ok(self.generation)
     }
 
@@ -164,7 +174,10 @@ impl Fence {
         next(self.state(), RunEvent::LostSight)?;
         if let Some(lease) = self.lease.take() {
             self.generation += 1;
-            self.quarantine = Some(Quarantine { execution: lease.execution, since_ms });
+            self.quarantine = Some(Quarantine {
+                execution: lease.execution,
+                since_ms,
+            });
         }
         Ok(())
     }

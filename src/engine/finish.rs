@@ -26,7 +26,9 @@ impl Live {
         ending: Ending,
         environment: Option<Arc<LazyEnvironment>>,
     ) -> Result<bool, Stop> {
-        let Some(turn) = self.loaded.head.turn.clone() else { return self.nothing_left().await };
+        let Some(turn) = self.loaded.head.turn.clone() else {
+            return self.nothing_left().await;
+        };
         let (capture, artifacts) = self.capture(turn.number, environment).await;
         let last = artifacts.len().saturating_sub(ARTIFACTS_IN_LAST_COMMIT);
         for (at, some) in artifacts[..last].chunks(ARTIFACTS_PER_COMMIT).enumerate() {
@@ -39,15 +41,25 @@ impl Live {
             })
             .await?;
         }
-        while self.loaded.head.turn.as_ref().is_some_and(|t| t.calls.len() > CALLS_PER_COMMIT) {
-            let Some(attending) = self.attending().await? else { break };
+        while self
+            .loaded
+            .head
+            .turn
+            .as_ref()
+            .is_some_and(|t| t.calls.len() > CALLS_PER_COMMIT)
+        {
+            let Some(attending) = self.attending().await? else {
+                break;
+            };
             self.change(|draft| {
                 close_some_calls(draft, &attending);
                 Ok(())
             })
             .await?;
         }
-        let Some(attending) = self.attending().await? else { return self.nothing_left().await };
+        let Some(attending) = self.attending().await? else {
+            return self.nothing_left().await;
+        };
         let run = self.ended("settled");
         let generation = self.grant.generation;
         self.change(|draft| {
@@ -61,7 +73,11 @@ impl Live {
             }
             let more = draft.head.turn.is_some();
             if !more {
-                draft.head.fence.release().map_err(|e| EngineError::Conflict(e.to_string()))?;
+                draft
+                    .head
+                    .fence
+                    .release()
+                    .map_err(|e| EngineError::Conflict(e.to_string()))?;
                 draft.put(keys::run(generation), &run);
             }
             Ok(more)
@@ -71,21 +87,37 @@ impl Live {
 
     /// The Turn waits for a client. `true`: the answers came meanwhile, or it was cancelled, and the Run goes on.
     pub(super) async fn pause(&mut self) -> Result<bool, Stop> {
-        let Some(attending) = self.attending().await? else { return self.nothing_left().await };
-        if self.loaded.head.turn.as_ref().is_some_and(|turn| turn.calls.is_empty()) {
+        let Some(attending) = self.attending().await? else {
+            return self.nothing_left().await;
+        };
+        if self
+            .loaded
+            .head
+            .turn
+            .as_ref()
+            .is_some_and(|turn| turn.calls.is_empty())
+        {
             let message = "the harness waits, but no function call is open".to_owned();
-            let failure = Failure { code: "internal_error".into(), message };
+            let failure = Failure {
+                code: "internal_error".into(),
+                message,
+            };
             return self.settle(Ending::Failed(failure), None).await;
         }
         let run = self.ended("waiting");
         let generation = self.grant.generation;
         self.change(|draft| {
-            let goes_on = |turn: &super::session::ActiveTurn| !turn.awaits_answers() || turn.cancel.is_some();
+            let goes_on =
+                |turn: &super::session::ActiveTurn| !turn.awaits_answers() || turn.cancel.is_some();
             if draft.head.turn.as_ref().is_none_or(goes_on) {
                 return Ok(true);
             }
             pause_turn(draft, &attending).map_err(|e| EngineError::Conflict(e.to_string()))?;
-            draft.head.fence.release().map_err(|e| EngineError::Conflict(e.to_string()))?;
+            draft
+                .head
+                .fence
+                .release()
+                .map_err(|e| EngineError::Conflict(e.to_string()))?;
             draft.put(keys::run(generation), &run);
             Ok(false)
         })
@@ -100,7 +132,11 @@ impl Live {
             if draft.head.turn.is_some() {
                 return Ok(true);
             }
-            draft.head.fence.release().map_err(|e| EngineError::Conflict(e.to_string()))?;
+            draft
+                .head
+                .fence
+                .release()
+                .map_err(|e| EngineError::Conflict(e.to_string()))?;
             draft.put(keys::run(generation), &run);
             Ok(false)
         })
@@ -114,7 +150,9 @@ impl Live {
         environment: Option<Arc<LazyEnvironment>>,
     ) -> (Option<Capture>, Vec<ArtifactRow>) {
         let spec = self.environment.as_ref();
-        let (Some(spec), Some(environment)) = (spec, environment) else { return (None, Vec::new()) };
+        let (Some(spec), Some(environment)) = (spec, environment) else {
+            return (None, Vec::new());
+        };
         // An earlier Run of this Turn may have run commands; otherwise a Turn that opened nothing made nothing.
         let earlier_run = self.loaded.head.environment_opened && self.resumed(turn).await;
         if environment.opened().is_none() && !earlier_run {
@@ -134,7 +172,10 @@ impl Live {
         let mut rows = Vec::new();
         for file in outputs.files {
             let limit_bytes = self.worker.limits.file_bytes;
-            let source = BlobSource::Stream { from: file.content, limit_bytes };
+            let source = BlobSource::Stream {
+                from: file.content,
+                limit_bytes,
+            };
             match core.blobs.put(&scope, source).await {
                 Ok(blob) => rows.push(ArtifactRow {
                     path: file.path,
@@ -142,12 +183,18 @@ impl Live {
                     environment: spec.id.clone(),
                     at_ms: core.clock.now_ms(),
                 }),
-                Err(error) => left_out.push(LeftOut { path: file.path, reason: error.to_string() }),
+                Err(error) => left_out.push(LeftOut {
+                    path: file.path,
+                    reason: error.to_string(),
+                }),
             }
         }
         if left_out.len() > LEFT_OUT_LISTED {
             let more = left_out.split_off(LEFT_OUT_LISTED).len();
-            left_out.push(LeftOut { path: "/workspace/outputs".into(), reason: format!("and {more} more") });
+            left_out.push(LeftOut {
+                path: "/workspace/outputs".into(),
+                reason: format!("and {more} more"),
+            });
         }
         capture.artifacts = rows.len() as u64;
         capture.left_out = left_out;
@@ -157,8 +204,15 @@ impl Live {
     async fn resumed(&self, turn: u64) -> bool {
         match self.attending().await {
             Ok(Some(attending)) => {
-                self.loaded.head.turn.as_ref().is_some_and(|active| active.number == turn)
-                    && attending.turn.runs.is_some_and(|(first, _)| first < self.grant.generation)
+                self.loaded
+                    .head
+                    .turn
+                    .as_ref()
+                    .is_some_and(|active| active.number == turn)
+                    && attending
+                        .turn
+                        .runs
+                        .is_some_and(|(first, _)| first < self.grant.generation)
             }
             _ => false,
         }

@@ -59,12 +59,24 @@ impl Histories {
         };
         let rows = newest_rows(core, session, from, head.next.item).await?;
         let settled = rows.iter().all(|(_, row)| row.body.is_final());
-        let waiting: Vec<u64> = head.pending.iter().filter_map(|pending| pending.item).collect();
+        let waiting: Vec<u64> = head
+            .pending
+            .iter()
+            .filter_map(|pending| pending.item)
+            .collect();
         let scope = core.scope(&head.owner, session);
         let list = Arc::make_mut(&mut past);
         append(core, session, &scope, rows, &waiting, list).await?;
         if settled && waiting.is_empty() {
-            self.keep(session, Kept { generation, next_item: head.next.item, past: past.clone(), used: 0 });
+            self.keep(
+                session,
+                Kept {
+                    generation,
+                    next_item: head.next.item,
+                    past: past.clone(),
+                    used: 0,
+                },
+            );
         }
         Ok(past)
     }
@@ -73,7 +85,10 @@ impl Histories {
         let mut all = self.lock();
         kept.used = all.values().map(|k| k.used).max().unwrap_or(0) + 1;
         if all.len() >= KEPT_SESSIONS
-            && let Some(oldest) = all.iter().min_by_key(|(_, k)| k.used).map(|(s, _)| s.clone())
+            && let Some(oldest) = all
+                .iter()
+                .min_by_key(|(_, k)| k.used)
+                .map(|(s, _)| s.clone())
         {
             all.remove(&oldest);
         }
@@ -104,7 +119,9 @@ async fn newest_rows(
             limit: PAGE_ROWS,
         };
         let page = core.store.range(&range).await?;
-        let Some(last) = page.records.last() else { break };
+        let Some(last) = page.records.last() else {
+            break;
+        };
         end = keys::number(&last.key.sort, "item/").unwrap_or(from);
         for record in &page.records {
             size_bytes += record.value.len();
@@ -136,7 +153,9 @@ async fn append(
             ItemBody::User { input } => {
                 if let Some(content) = inputs.get(&input) {
                     let content = core.fetch(scope, content).await?;
-                    past.push(Past::User { content: as_list(content) });
+                    past.push(Past::User {
+                        content: as_list(content),
+                    });
                 }
             }
             ItemBody::FunctionOutput { call_id, input, .. } => {
@@ -171,8 +190,10 @@ async fn inputs_of(
         })
         .collect();
     let partition = keys::session_partition(session);
-    let wanted: Vec<Key> =
-        numbers.iter().map(|&n| Key::new(partition.clone(), keys::input(n))).collect();
+    let wanted: Vec<Key> = numbers
+        .iter()
+        .map(|&n| Key::new(partition.clone(), keys::input(n)))
+        .collect();
     let mut bodies = HashMap::new();
     if wanted.is_empty() {
         return Ok(bodies);
@@ -190,9 +211,10 @@ async fn inputs_of(
 
 async fn past_of(core: &Core, scope: &BlobScope, body: ItemBody) -> Result<Past, EngineError> {
     Ok(match body {
-        ItemBody::Message { text, phase, .. } => {
-            Past::Assistant { text: as_text(core.fetch(scope, &text).await?), phase }
-        }
+        ItemBody::Message { text, phase, .. } => Past::Assistant {
+            text: as_text(core.fetch(scope, &text).await?),
+            phase,
+        },
         ItemBody::Reasoning { summary, native } => {
             let native = match native {
                 Some(native) => Some(core.fetch(scope, &native).await?),
@@ -200,7 +222,13 @@ async fn past_of(core: &Core, scope: &BlobScope, body: ItemBody) -> Result<Past,
             };
             Past::Reasoning { summary, native }
         }
-        ItemBody::Call { call_id, tool, arguments, state, .. } => {
+        ItemBody::Call {
+            call_id,
+            tool,
+            arguments,
+            state,
+            ..
+        } => {
             let outcome = match state {
                 CallState::Done { output, told, .. } => ToolOutcome::Done {
                     output: as_text(core.fetch(scope, told.as_ref().unwrap_or(&output)).await?),
@@ -208,21 +236,40 @@ async fn past_of(core: &Core, scope: &BlobScope, body: ItemBody) -> Result<Past,
                 CallState::Running | CallState::Unknown => ToolOutcome::Unknown,
             };
             let arguments = as_text(core.fetch(scope, &arguments).await?);
-            Past::Tool { call_id, name: tool, arguments, outcome }
+            Past::Tool {
+                call_id,
+                name: tool,
+                arguments,
+                outcome,
+            }
         }
-        ItemBody::Function { call_id, name, arguments, .. } => {
+        ItemBody::Function {
+            call_id,
+            name,
+            arguments,
+            ..
+        } => {
             let arguments = as_text(core.fetch(scope, &arguments).await?);
-            Past::Function { call_id, name, arguments, output: None }
+            Past::Function {
+                call_id,
+                name,
+                arguments,
+                output: None,
+            }
         }
         // Handled by the caller, which has the inputs.
-        ItemBody::User { .. } | ItemBody::FunctionOutput { .. } => Past::User { content: Vec::new() },
+        ItemBody::User { .. } | ItemBody::FunctionOutput { .. } => Past::User {
+            content: Vec::new(),
+        },
     })
 }
 
 /// Gives the newest unanswered call with this id its answer.
 fn answer_call(past: &mut [Past], id: &str, answer: Option<FunctionAnswer>) {
     for entry in past.iter_mut().rev() {
-        if let Past::Function { call_id, output, .. } = entry
+        if let Past::Function {
+            call_id, output, ..
+        } = entry
             && call_id == id
             && output.is_none()
         {

@@ -111,7 +111,10 @@ pub struct InputRefusal {
 pub fn next(state: &InputState, event: InputEvent, turn: u64) -> Result<InputState, InputRefusal> {
     use InputEvent::{Apply, Claim, Discard, Ignore, Take, TurnEnded};
     use InputState::{Accepted, Applied, Claimed, Delivered, Failed, NoOp as Ignored};
-    let refused = Err(InputRefusal { state: state.clone(), event });
+    let refused = Err(InputRefusal {
+        state: state.clone(),
+        event,
+    });
     match (state, event) {
         (Accepted | Claimed, Claim) => Ok(Claimed),
         (Accepted, Take) => refused,
@@ -120,9 +123,13 @@ pub fn next(state: &InputState, event: InputEvent, turn: u64) -> Result<InputSta
         (Accepted | Claimed, TurnEnded) => Ok(Accepted),
         (Accepted, Apply) => Ok(Applied { turn }),
         (Claimed, Apply) => refused,
-        (Accepted, Ignore) => Ok(Ignored { result: NoOp::NoActiveTurn }),
+        (Accepted, Ignore) => Ok(Ignored {
+            result: NoOp::NoActiveTurn,
+        }),
         (Claimed, Ignore) => refused,
-        (Accepted | Claimed, Discard) => Ok(Failed { reason: "the session was deleted".into() }),
+        (Accepted | Claimed, Discard) => Ok(Failed {
+            reason: "the session was deleted".into(),
+        }),
         (
             Delivered { .. } | Applied { .. } | Ignored { .. } | Failed { .. },
             Claim | Take | TurnEnded | Apply | Ignore | Discard,

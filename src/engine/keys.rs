@@ -48,7 +48,10 @@ pub fn agenda_partition(group: Group, shard: u32) -> String {
 /// The agenda row of a Session that is due at `due_ms`.
 pub fn agenda(group: Group, session: &SessionId, due_ms: u64) -> Key {
     let shard = session.as_str().bytes().map(u32::from).sum::<u32>() % AGENDA_SHARDS;
-    Key::new(agenda_partition(group, shard), format!("{due_ms:015}/{session}"))
+    Key::new(
+        agenda_partition(group, shard),
+        format!("{due_ms:015}/{session}"),
+    )
 }
 
 /// Due time and Session of an agenda row's sort key.

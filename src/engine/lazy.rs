@@ -7,8 +7,8 @@ use bytes::Bytes;
 use tokio::sync::{OnceCell, mpsc, watch};
 
 use super::ports::{
-    CaptureLimits, Environment, EnvironmentError, EnvironmentSpec, Environments, ExecEnd, ExecSpec, Opened,
-    Outputs,
+    CaptureLimits, Environment, EnvironmentError, EnvironmentSpec, Environments, ExecEnd, ExecSpec,
+    Opened, Outputs,
 };
 
 /// See the module.
@@ -21,7 +21,11 @@ pub struct LazyEnvironment {
 impl LazyEnvironment {
     /// Nothing is opened yet.
     pub fn new(spec: EnvironmentSpec, environments: Arc<dyn Environments>) -> Arc<LazyEnvironment> {
-        Arc::new(LazyEnvironment { spec, environments, opened: OnceCell::new() })
+        Arc::new(LazyEnvironment {
+            spec,
+            environments,
+            opened: OnceCell::new(),
+        })
     }
 
     /// Whether it was opened, and if so whether its workspace was created by that.
@@ -31,7 +35,9 @@ impl LazyEnvironment {
 
     /// Opens it now.
     pub async fn get(&self) -> Result<&Opened, EnvironmentError> {
-        self.opened.get_or_try_init(|| self.environments.open(&self.spec)).await
+        self.opened
+            .get_or_try_init(|| self.environments.open(&self.spec))
+            .await
     }
 }
 
@@ -43,7 +49,11 @@ impl Environment for LazyEnvironment {
         output: mpsc::Sender<Bytes>,
         cancel: watch::Receiver<bool>,
     ) -> Result<ExecEnd, EnvironmentError> {
-        self.get().await?.environment.exec(spec, output, cancel).await
+        self.get()
+            .await?
+            .environment
+            .exec(spec, output, cancel)
+            .await
     }
 
     async fn outputs(&self, limits: CaptureLimits) -> Result<Outputs, EnvironmentError> {

@@ -46,7 +46,9 @@ pub enum Op {
 
 /// Applies one operation for the Run of `generation`.
 pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
-    let Some(turn) = draft.head.turn.as_ref().map(|turn| turn.number) else { return };
+    let Some(turn) = draft.head.turn.as_ref().map(|turn| turn.number) else {
+        return;
+    };
     match op {
         Op::Took(inputs) => took(draft, inputs, turn, generation),
         Op::Item(body) => {
@@ -54,7 +56,11 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
             draft.note(Entry::Done { i: number });
             made_progress(draft);
         }
-        Op::Function { call_id, name, arguments } => {
+        Op::Function {
+            call_id,
+            name,
+            arguments,
+        } => {
             let body = ItemBody::Function {
                 call_id: call_id.clone(),
                 name: name.clone(),
@@ -63,7 +69,12 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
             };
             let item = add_output(draft, turn, body);
             if let Some(active) = &mut draft.head.turn {
-                active.calls.push(OpenCall { call_id: call_id.clone(), item, answer: None, digest: None });
+                active.calls.push(OpenCall {
+                    call_id: call_id.clone(),
+                    item,
+                    answer: None,
+                    digest: None,
+                });
             }
             made_progress(draft);
         }
@@ -99,7 +110,9 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
             draft.head.environment_opened = true;
             if *lost {
                 draft.head.resets += 1;
-                draft.note(Entry::Reset { n: draft.head.resets });
+                draft.note(Entry::Reset {
+                    n: draft.head.resets,
+                });
             }
         }
     }
@@ -107,7 +120,11 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
 
 fn took(draft: &mut Draft, inputs: &[u64], turn: u64, generation: u64) {
     for &input in inputs {
-        let at = draft.head.pending.iter().position(|p| p.input == input && p.claimed == generation);
+        let at = draft
+            .head
+            .pending
+            .iter()
+            .position(|p| p.input == input && p.claimed == generation);
         let Some(at) = at else { continue };
         let pending = draft.head.pending.remove(at);
         if pending.item.is_none() {
@@ -123,7 +140,15 @@ fn add_output(draft: &mut Draft, turn: u64, body: ItemBody) -> u64 {
         output_index = Some(active.outputs);
         active.outputs += 1;
     }
-    add_item(draft, &ItemRow { turn, output_index, at_ms: draft.now_ms, body })
+    add_item(
+        draft,
+        &ItemRow {
+            turn,
+            output_index,
+            at_ms: draft.now_ms,
+            body,
+        },
+    )
 }
 
 /// A Run that gets something done has not lost its worker in vain.

@@ -27,7 +27,11 @@ pub struct ListQuery {
 
 impl Default for ListQuery {
     fn default() -> Self {
-        ListQuery { limit: 20, after: None, ascending: false }
+        ListQuery {
+            limit: 20,
+            after: None,
+            ascending: false,
+        }
     }
 }
 
@@ -57,15 +61,27 @@ pub struct SessionRead {
 
 impl Core {
     /// A Session's head and configuration.
-    pub async fn read_session(&self, owner: &str, session: &SessionId) -> Result<SessionRead, EngineError> {
+    pub async fn read_session(
+        &self,
+        owner: &str,
+        session: &SessionId,
+    ) -> Result<SessionRead, EngineError> {
         let loaded = self.load_owned(owner, session).await?;
         let missing = || EngineError::not_found("session", session.as_str());
         let config = self.config(session).await?.ok_or_else(missing)?;
-        Ok(SessionRead { id: session.clone(), head: loaded.head, config })
+        Ok(SessionRead {
+            id: session.clone(),
+            head: loaded.head,
+            config,
+        })
     }
 
     /// A Session as its resource.
-    pub async fn get_session(&self, owner: &str, session: &SessionId) -> Result<AgentSession, EngineError> {
+    pub async fn get_session(
+        &self,
+        owner: &str,
+        session: &SessionId,
+    ) -> Result<AgentSession, EngineError> {
         let read = self.read_session(owner, session).await?;
         let actions = self.required_actions(session, &read.head).await?;
         Ok(view::session(session, &read.head, &read.config, actions))
@@ -84,7 +100,8 @@ impl Core {
             Some(id) => {
                 let key = Key::new(partition.clone(), keys::session_by_id(id));
                 let record = self.store.get(&key).await?;
-                let record = record.ok_or_else(|| EngineError::not_found("session", id.as_str()))?;
+                let record =
+                    record.ok_or_else(|| EngineError::not_found("session", id.as_str()))?;
                 Some(keys::session_by_time(decode(&record)?, id))
             }
         };
@@ -92,9 +109,15 @@ impl Core {
         let mut found = Vec::new();
         loop {
             let want = query.limit + 1 - found.len();
-            let step = if *filter == SessionFilter::default() { want } else { STEP_ROWS };
+            let step = if *filter == SessionFilter::default() {
+                want
+            } else {
+                STEP_ROWS
+            };
             let (records, more) = cursor.next(self, step).await?;
-            let ids = records.iter().filter_map(|r| SessionId::parse(r.key.sort.rsplit('/').next()?));
+            let ids = records
+                .iter()
+                .filter_map(|r| SessionId::parse(r.key.sort.rsplit('/').next()?));
             for read in self.read_many(ids.collect()).await? {
                 if matches(&read, filter) {
                     found.push(read);
@@ -119,7 +142,10 @@ impl Core {
             .iter()
             .flat_map(|session| {
                 let partition = keys::session_partition(session);
-                [Key::new(partition.clone(), keys::HEAD), Key::new(partition, keys::CONFIG)]
+                [
+                    Key::new(partition.clone(), keys::HEAD),
+                    Key::new(partition, keys::CONFIG),
+                ]
             })
             .collect();
         if wanted.is_empty() {
@@ -130,7 +156,11 @@ impl Core {
         for id in sessions {
             // Deleted a moment ago: no longer listed.
             if let (Some(Some(head)), Some(Some(config))) = (records.next(), records.next()) {
-                reads.push(SessionRead { id, head: decode(&head)?, config: decode(&config)? });
+                reads.push(SessionRead {
+                    id,
+                    head: decode(&head)?,
+                    config: decode(&config)?,
+                });
             }
         }
         reads.retain(|read| read.head.deleted_ms.is_none());
@@ -138,26 +168,48 @@ impl Core {
     }
 
     /// Complete ids of Sessions that start with `prefix`, at most `limit`.
-    pub async fn session_ids(&self, owner: &str, prefix: &str, limit: usize) -> Result<Vec<String>, EngineError> {
+    pub async fn session_ids(
+        &self,
+        owner: &str,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, EngineError> {
         let sort = keys::session_by_id(prefix);
         self.ids_behind(owner, &sort, limit).await
     }
 
     /// Complete ids of saved Agents that start with `prefix`, at most `limit`.
-    pub async fn agent_ids(&self, owner: &str, prefix: &str, limit: usize) -> Result<Vec<String>, EngineError> {
+    pub async fn agent_ids(
+        &self,
+        owner: &str,
+        prefix: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, EngineError> {
         let sort = keys::agent(prefix);
         self.ids_behind(owner, &sort, limit).await
     }
 
-    async fn ids_behind(&self, owner: &str, sort: &str, limit: usize) -> Result<Vec<String>, EngineError> {
+    async fn ids_behind(
+        &self,
+        owner: &str,
+        sort: &str,
+        limit: usize,
+    ) -> Result<Vec<String>, EngineError> {
         let range = Range::prefix(keys::owner_partition(owner), sort, limit);
         let page = self.store.range(&range).await?;
-        let ids = page.records.iter().filter_map(|r| r.key.sort.rsplit('/').next());
+        let ids = page
+            .records
+            .iter()
+            .filter_map(|r| r.key.sort.rsplit('/').next());
         Ok(ids.map(str::to_owned).collect())
     }
 
     /// Saved Agents by creation time.
-    pub async fn list_agents(&self, owner: &str, query: &ListQuery) -> Result<Page<Agent>, EngineError> {
+    pub async fn list_agents(
+        &self,
+        owner: &str,
+        query: &ListQuery,
+    ) -> Result<Page<Agent>, EngineError> {
         let partition = keys::owner_partition(owner);
         let after = match &query.after {
             None => None,
@@ -190,7 +242,11 @@ impl Core {
     }
 
     /// A Turn and its row.
-    pub async fn get_turn(&self, read: &SessionRead, number: u64) -> Result<(Turn, TurnRow), EngineError> {
+    pub async fn get_turn(
+        &self,
+        read: &SessionRead,
+        number: u64,
+    ) -> Result<(Turn, TurnRow), EngineError> {
         let row: TurnRow = self
             .row(&read.id, keys::turn(number))
             .await?
@@ -235,7 +291,9 @@ impl Core {
         let mut cursor = Cursor::new(keys::session_partition(&read.id), "item/", after, query);
         if let Some(number) = turn {
             let (_, row) = self.get_turn(read, number).await?;
-            let Some(first) = row.first_item else { return Ok(Page::new(Vec::new(), false)) };
+            let Some(first) = row.first_item else {
+                return Ok(Page::new(Vec::new(), false));
+            };
             cursor.narrow(keys::item(first), row.end_item.map(keys::item));
         }
         let mut found: Vec<(u64, ItemRow)> = Vec::new();
@@ -244,7 +302,10 @@ impl Core {
             for record in &records {
                 let row: ItemRow = decode(record)?;
                 if turn.is_none_or(|number| row.turn == number) {
-                    found.push((keys::number(&record.key.sort, "item/").unwrap_or_default(), row));
+                    found.push((
+                        keys::number(&record.key.sort, "item/").unwrap_or_default(),
+                        row,
+                    ));
                 }
             }
             if found.len() > query.limit || !more {
@@ -257,9 +318,16 @@ impl Core {
     }
 
     /// Items by number, those that exist.
-    pub async fn items(&self, read: &SessionRead, numbers: &[u64]) -> Result<Vec<Item>, EngineError> {
-        let rows: Vec<ItemRow> = self.rows(&read.id, numbers.iter().map(|&n| keys::item(n))).await?;
-        self.item_views(read, numbers.iter().copied().zip(rows).collect()).await
+    pub async fn items(
+        &self,
+        read: &SessionRead,
+        numbers: &[u64],
+    ) -> Result<Vec<Item>, EngineError> {
+        let rows: Vec<ItemRow> = self
+            .rows(&read.id, numbers.iter().map(|&n| keys::item(n)))
+            .await?;
+        self.item_views(read, numbers.iter().copied().zip(rows).collect())
+            .await
     }
 
     async fn item_views(
@@ -275,13 +343,18 @@ impl Core {
             | ItemBody::Function { .. } => None,
         };
         let inputs: Vec<u64> = rows.iter().filter_map(|(_, row)| shown(row)).collect();
-        let mut input_rows =
-            self.rows::<InputRow>(&read.id, inputs.into_iter().map(keys::input)).await?.into_iter();
+        let mut input_rows = self
+            .rows::<InputRow>(&read.id, inputs.into_iter().map(keys::input))
+            .await?
+            .into_iter();
         let scope = self.scope(&read.head.owner, &read.id);
         let mut items = Vec::with_capacity(rows.len());
         for (number, row) in &rows {
             let input = shown(row).and_then(|_| input_rows.next());
-            items.push(self.item_view(&read.id, &scope, *number, row, input.as_ref()).await?);
+            items.push(
+                self.item_view(&read.id, &scope, *number, row, input.as_ref())
+                    .await?,
+            );
         }
         Ok(items)
     }
@@ -309,7 +382,9 @@ impl Core {
         loop {
             let (records, more) = cursor.next(self, query.limit + 1 - found.len()).await?;
             for record in &records {
-                let Some((turn, n)) = artifact_position(&record.key.sort) else { continue };
+                let Some((turn, n)) = artifact_position(&record.key.sort) else {
+                    continue;
+                };
                 if published.is_none_or(|(known, _)| known != turn) {
                     published = Some((turn, self.published(read, turn).await?));
                 }
@@ -330,7 +405,9 @@ impl Core {
     /// Artifacts that a Turn published.
     async fn published(&self, read: &SessionRead, turn: u64) -> Result<u64, EngineError> {
         let row: Option<TurnRow> = self.row(&read.id, keys::turn(turn)).await?;
-        Ok(row.and_then(|row| row.capture).map_or(0, |capture| capture.artifacts))
+        Ok(row
+            .and_then(|row| row.capture)
+            .map_or(0, |capture| capture.artifacts))
     }
 
     /// One Artifact and where its bytes are.
@@ -344,24 +421,39 @@ impl Core {
         if n >= self.published(read, turn).await? {
             return Err(missing());
         }
-        let row: ArtifactRow = self.row(&read.id, keys::artifact(turn, n)).await?.ok_or_else(missing)?;
+        let row: ArtifactRow = self
+            .row(&read.id, keys::artifact(turn, n))
+            .await?
+            .ok_or_else(missing)?;
         Ok((view::artifact(&read.id, turn, n, &row), row))
     }
 }
 
 fn matches(read: &SessionRead, filter: &SessionFilter) -> bool {
-    let agent = filter.agent_id.as_ref().is_none_or(|id| read.config.agent.id == *id);
+    let agent = filter
+        .agent_id
+        .as_ref()
+        .is_none_or(|id| read.config.agent.id == *id);
     let status = filter.status.is_empty() || filter.status.contains(&read.head.status());
-    let metadata = filter.metadata.iter().all(|(k, v)| read.config.metadata.get(k) == Some(v));
+    let metadata = filter
+        .metadata
+        .iter()
+        .all(|(k, v)| read.config.metadata.get(k) == Some(v));
     agent && status && metadata
 }
 
 /// The number of an Item's id, whatever its kind.
 pub fn item_number(session: &SessionId, id: &str) -> Result<u64, EngineError> {
-    [Kind::Message, Kind::Reasoning, Kind::Command, Kind::FunctionCall, Kind::FunctionOutput]
-        .into_iter()
-        .find_map(|kind| ids::number_of(kind, session, id))
-        .ok_or_else(|| EngineError::not_found("item", id))
+    [
+        Kind::Message,
+        Kind::Reasoning,
+        Kind::Command,
+        Kind::FunctionCall,
+        Kind::FunctionOutput,
+    ]
+    .into_iter()
+    .find_map(|kind| ids::number_of(kind, session, id))
+    .ok_or_else(|| EngineError::not_found("item", id))
 }
 
 fn artifact_number(session: &SessionId, id: &str) -> Result<(u64, u64), EngineError> {
@@ -386,8 +478,12 @@ struct Cursor {
 impl Cursor {
     fn new(partition: String, prefix: &str, after: Option<String>, query: &ListQuery) -> Cursor {
         let all = Range::prefix(partition, prefix, 1);
-        let mut cursor =
-            Cursor { partition: all.partition, from: all.from, until: all.until, reverse: !query.ascending };
+        let mut cursor = Cursor {
+            partition: all.partition,
+            from: all.from,
+            until: all.until,
+            reverse: !query.ascending,
+        };
         if let Some(after) = after {
             cursor.pass(&after);
         }
@@ -413,7 +509,11 @@ impl Cursor {
         }
     }
 
-    async fn next(&mut self, core: &Core, limit: usize) -> Result<(Vec<Record>, bool), EngineError> {
+    async fn next(
+        &mut self,
+        core: &Core,
+        limit: usize,
+    ) -> Result<(Vec<Record>, bool), EngineError> {
         let range = Range {
             partition: self.partition.clone(),
             from: self.from.clone(),

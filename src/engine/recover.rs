@@ -37,7 +37,10 @@ pub fn step(head: &Head, settings: &Settings, now_ms: u64, suspect: bool) -> Ste
     }
     match head.fence.state() {
         RunState::Quarantined => match &head.fence.quarantine {
-            Some(quarantine) => Step::Inspect { execution: quarantine.execution.clone(), lapsed: true },
+            Some(quarantine) => Step::Inspect {
+                execution: quarantine.execution.clone(),
+                lapsed: true,
+            },
             None => Step::Postpone,
         },
         RunState::Leased => match &head.fence.lease {
@@ -93,27 +96,45 @@ pub fn release_lost(draft: &mut Draft, settings: &Settings, why: &str) {
     }
     draft.head.last_error = Some(why.to_owned());
     charge_attempt(draft, settings, why);
-    let Some(turn) = &mut draft.head.turn else { return };
+    let Some(turn) = &mut draft.head.turn else {
+        return;
+    };
     if turn.begun && turn.doomed.is_none() && settings.recovery == Recovery::Fail {
         let message = format!("the worker was lost, and lost turns do not continue here: {why}");
-        turn.doomed = Some(Failure { code: "internal_error".into(), message });
+        turn.doomed = Some(Failure {
+            code: "internal_error".into(),
+            message,
+        });
     }
 }
 
 /// One more attempt on the active Turn came to nothing.
 pub fn charge_attempt(draft: &mut Draft, settings: &Settings, why: &str) {
     let now_ms = draft.now_ms;
-    let Some(turn) = &mut draft.head.turn else { return };
+    let Some(turn) = &mut draft.head.turn else {
+        return;
+    };
     turn.attempts += 1;
     if turn.attempts > 1 {
         turn.not_before_ms = now_ms + (50u64 << turn.attempts.min(9));
     }
-    for pending in draft.head.pending.iter_mut().filter(|p| p.turn == turn.number) {
+    for pending in draft
+        .head
+        .pending
+        .iter_mut()
+        .filter(|p| p.turn == turn.number)
+    {
         pending.claimed = 0;
     }
     if turn.doomed.is_none() && turn.attempts >= settings.turn_attempts {
-        let message = format!("given up after {} attempts without progress: {why}", turn.attempts);
-        turn.doomed = Some(Failure { code: "internal_error".into(), message });
+        let message = format!(
+            "given up after {} attempts without progress: {why}",
+            turn.attempts
+        );
+        turn.doomed = Some(Failure {
+            code: "internal_error".into(),
+            message,
+        });
     }
 }
 
@@ -125,7 +146,9 @@ mod tests {
     fn leased(until_ms: u64) -> Head {
         let mut head = Head::new("o".into(), 0);
         head.turn = Some(ActiveTurn::queued(1));
-        head.fence.claim(ExecutionId("x".into()), until_ms).expect("free");
+        head.fence
+            .claim(ExecutionId("x".into()), until_ms)
+            .expect("free");
         head
     }
 
@@ -136,9 +159,18 @@ mod tests {
         let execution = ExecutionId("x".into());
         assert_eq!(
             step(&leased(10), &settings, 5, true),
-            Step::Inspect { execution: execution.clone(), lapsed: false }
+            Step::Inspect {
+                execution: execution.clone(),
+                lapsed: false
+            }
         );
-        assert_eq!(step(&leased(10), &settings, 10, false), Step::Inspect { execution, lapsed: true });
+        assert_eq!(
+            step(&leased(10), &settings, 10, false),
+            Step::Inspect {
+                execution,
+                lapsed: true
+            }
+        );
     }
 
     #[test]
@@ -155,7 +187,10 @@ mod tests {
         let mut head = leased(10);
         for _ in 0..settings.turn_attempts {
             assert!(head.turn.as_ref().is_some_and(|t| t.doomed.is_none()));
-            let loaded = crate::engine::core::Loaded { head: head.clone(), version: 1 };
+            let loaded = crate::engine::core::Loaded {
+                head: head.clone(),
+                version: 1,
+            };
             let session = crate::engine::ids::SessionId::parse(&format!("sess_{}", "a".repeat(26)))
                 .expect("well formed");
             let mut draft = Draft::of(&session, &loaded, 20);

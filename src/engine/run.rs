@@ -15,7 +15,9 @@ use super::fence::RunRow;
 use super::history::Histories;
 use super::ids::SessionId;
 use super::keys;
-use super::ports::{CaptureLimits, EnvironmentSpec, Environments, Fenced, Harness, RunGrant, StoreError};
+use super::ports::{
+    CaptureLimits, EnvironmentSpec, Environments, Fenced, Harness, RunGrant, StoreError,
+};
 use super::sessions::Config;
 use super::settle::Attending;
 
@@ -61,7 +63,11 @@ pub struct Worker {
 
 impl Worker {
     /// A worker over these ports. Call [`Worker::listen`] once, so that it hears rings.
-    pub fn new(core: Core, harness: Arc<dyn Harness>, environments: Arc<dyn Environments>) -> Arc<Worker> {
+    pub fn new(
+        core: Core,
+        harness: Arc<dyn Harness>,
+        environments: Arc<dyn Environments>,
+    ) -> Arc<Worker> {
         Arc::new(Worker {
             core,
             harness,
@@ -79,8 +85,12 @@ impl Worker {
         let worker = Arc::downgrade(self);
         tokio::spawn(async move {
             while let Some(session) = rings.recv().await {
-                let Some(worker) = worker.upgrade() else { return };
-                if let Some(notify) = SessionId::parse(&session).and_then(|s| worker.rung().get(&s).cloned()) {
+                let Some(worker) = worker.upgrade() else {
+                    return;
+                };
+                if let Some(notify) =
+                    SessionId::parse(&session).and_then(|s| worker.rung().get(&s).cloned())
+                {
                     notify.notify_one();
                 }
             }
@@ -89,7 +99,10 @@ impl Worker {
 
     /// Asks all Runs to stop at their next safe point, and after the grace period at once; leases are given back.
     pub fn leave(&self, grace_ms: u64) {
-        self.leaving.send_replace(Leaving { asked: true, grace_ms });
+        self.leaving.send_replace(Leaving {
+            asked: true,
+            grace_ms,
+        });
     }
 
     pub(super) fn leaving(&self) -> watch::Receiver<Leaving> {
@@ -102,7 +115,9 @@ impl Worker {
 
     /// Works for the granted Session until it owes nothing more, or the authority ends.
     pub async fn run(self: &Arc<Self>, grant: RunGrant) {
-        let Some(session) = SessionId::parse(&grant.session) else { return };
+        let Some(session) = SessionId::parse(&grant.session) else {
+            return;
+        };
         let notify = Arc::new(Notify::new());
         self.rung().insert(session.clone(), Arc::clone(&notify));
         let end = match Live::open(self, &session, &grant, notify).await {
@@ -143,11 +158,18 @@ impl Live {
     ) -> Result<Live, Stop> {
         let core = &worker.core;
         let loaded = core.load(session).await?.ok_or(Stop::Fenced)?;
-        if !loaded.head.fence.accepts(grant.generation, &grant.execution) {
+        if !loaded
+            .head
+            .fence
+            .accepts(grant.generation, &grant.execution)
+        {
             return Err(Stop::Fenced);
         }
         let config = core.config(session).await?.ok_or(Stop::Fenced)?;
-        let row = core.row(session, keys::run(grant.generation)).await?.ok_or(Stop::Fenced)?;
+        let row = core
+            .row(session, keys::run(grant.generation))
+            .await?
+            .ok_or(Stop::Fenced)?;
         Ok(Live {
             worker: Arc::clone(worker),
             session: session.clone(),
@@ -242,7 +264,11 @@ impl Live {
 
     fn assert_fence(&self) -> Result<(), Stop> {
         let head = &self.loaded.head;
-        if head.deleted_ms.is_none() && head.fence.accepts(self.grant.generation, &self.grant.execution) {
+        if head.deleted_ms.is_none()
+            && head
+                .fence
+                .accepts(self.grant.generation, &self.grant.execution)
+        {
             Ok(())
         } else {
             Err(Stop::Fenced)
@@ -268,12 +294,17 @@ impl Live {
             loop {
                 match core.commit_once(commit.clone()).await {
                     Ok(()) => {
-                        self.loaded = Loaded { head, version: self.loaded.version + 1 };
+                        self.loaded = Loaded {
+                            head,
+                            version: self.loaded.version + 1,
+                        };
                         core.bell.ring(self.session.as_str());
                         return Ok(answer);
                     }
                     Err(StoreError::Conflict(_)) => break,
-                    Err(error @ StoreError::Invalid(_)) => return Err(EngineError::from(error).into()),
+                    Err(error @ StoreError::Invalid(_)) => {
+                        return Err(EngineError::from(error).into());
+                    }
                     // Unknown: only the same commit can tell. Did not happen: the same commit is as good as a new one.
                     Err(error) => {
                         attempt += 1;
@@ -288,9 +319,13 @@ impl Live {
 
     /// The active Turn's rows, waited for through storage trouble.
     pub(super) async fn attending(&self) -> Result<Option<Attending>, Stop> {
-        let Some(turn) = &self.loaded.head.turn else { return Ok(None) };
+        let Some(turn) = &self.loaded.head.turn else {
+            return Ok(None);
+        };
         let core = &self.worker.core;
-        Ok(Some(patiently(|| core.attending(&self.session, turn)).await?))
+        Ok(Some(
+            patiently(|| core.attending(&self.session, turn)).await?,
+        ))
     }
 }
 

@@ -26,7 +26,11 @@ pub struct Counters {
 
 impl Default for Counters {
     fn default() -> Self {
-        Counters { input: 1, turn: 1, item: 1 }
+        Counters {
+            input: 1,
+            turn: 1,
+            item: 1,
+        }
     }
 }
 
@@ -265,7 +269,11 @@ impl Head {
 
     /// Inputs that wait, of every kind.
     pub fn waiting_inputs(&self) -> usize {
-        let answers = self.turn.iter().flat_map(|turn| &turn.calls).filter(|call| call.answer.is_some());
+        let answers = self
+            .turn
+            .iter()
+            .flat_map(|turn| &turn.calls)
+            .filter(|call| call.answer.is_some());
         self.pending.len() + answers.count()
     }
 
@@ -296,7 +304,12 @@ mod tests {
         let mut head = Head::new("o".into(), 1);
         let mut turn = ActiveTurn::queued(1);
         turn.status = TurnStatus::Waiting;
-        turn.calls.push(OpenCall { call_id: "c".into(), item: 1, answer: None, digest: None });
+        turn.calls.push(OpenCall {
+            call_id: "c".into(),
+            item: 1,
+            answer: None,
+            digest: None,
+        });
         head.turn = Some(turn);
         assert_eq!(head.execution_due(5), None);
         assert_eq!(head.status(), SessionStatus::RequiresAction);
@@ -312,15 +325,26 @@ mod tests {
     fn a_full_head_stays_below_four_kibibytes() {
         let mut head = Head::new("0123456789abcdef0123456789abcdef".into(), 1_800_000_000_000);
         head.fence
-            .claim(ExecutionId(format!("proc:{}:{}:{}", u32::MAX, u64::MAX, "0".repeat(36))), u64::MAX)
+            .claim(
+                ExecutionId(format!("proc:{}:{}:{}", u32::MAX, u64::MAX, "0".repeat(36))),
+                u64::MAX,
+            )
             .expect("free");
         let mut turn = ActiveTurn::queued(99_999);
         turn.status = TurnStatus::InProgress;
         head.turn = Some(turn);
         for i in 0..MAX_PENDING as u64 {
-            head.pending.push(Pending { input: 99_000 + i, turn: 99_000 + i, claimed: 0, item: None });
+            head.pending.push(Pending {
+                input: 99_000 + i,
+                turn: 99_000 + i,
+                claimed: 0,
+                item: None,
+            });
             if i > 0 {
-                head.queue.push(QueuedTurn { number: 99_000 + i, input: 99_000 + i });
+                head.queue.push(QueuedTurn {
+                    number: 99_000 + i,
+                    input: 99_000 + i,
+                });
             }
         }
         let size_bytes = serde_json::to_vec(&head).expect("serialisable").len();

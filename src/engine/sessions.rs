@@ -15,9 +15,8 @@ use super::ports::{Change, EnvironmentSpec, Guard, Isolation, Key, Network, Stor
 use super::receipt::{CreateReceipt, Outcome};
 use super::session::Head;
 use crate::api::{
-    Agent, AgentReasoning, AgentText, AgentTool, EnvironmentParam, HostedEnvironmentParam, InputEvent,
-    MessageInput, Metadata, MultiAgentConfig, NetworkAccess, PersistedAgentTool, SessionAgent,
-    SessionAgentParams, SessionCreateParams, SessionUpdateParams, canonical_json,
+    AgentTool, EnvironmentParam, HostedEnvironmentParam, InputEvent, MessageInput, Metadata,
+    NetworkAccess, SessionAgent, SessionCreateParams, SessionUpdateParams, canonical_json,
 };
 
 /// Row `config`: what a Session is configured with. Rewritten only by updates.
@@ -60,9 +59,14 @@ impl Core {
         key: Option<&str>,
         params: &SessionCreateParams,
     ) -> Result<Created, EngineError> {
-        let digest = sha256_hex(&canonical_json(&serde_json::to_value(params).unwrap_or_default()));
+        let digest = sha256_hex(&canonical_json(
+            &serde_json::to_value(params).unwrap_or_default(),
+        ));
         let receipt_key = key.map(|key| {
-            Key::new(keys::owner_partition(owner), keys::create_receipt(&keys::key_hash(key)))
+            Key::new(
+                keys::owner_partition(owner),
+                keys::create_receipt(&keys::key_hash(key)),
+            )
         });
         if let Some(at) = &receipt_key
             && let Some(created) = self.created_earlier(at, &digest).await?
@@ -80,7 +84,12 @@ impl Core {
         let events: Vec<InputEvent> = params
             .input
             .clone()
-            .map(|input| InputEvent::Message(MessageInput { input: input.into_messages(), delivery: None }))
+            .map(|input| {
+                InputEvent::Message(MessageInput {
+                    input: input.into_messages(),
+                    delivery: None,
+                })
+            })
             .into_iter()
             .collect();
         let batch = match events.is_empty() {
@@ -92,32 +101,57 @@ impl Core {
         let outcomes = decide(&mut draft, &Rows::default(), &batch)?;
         self.list_session(&mut draft, owner, now_ms);
         if let Some(at) = receipt_key.clone() {
-            let receipt = CreateReceipt { digest: digest.clone(), session: session.to_string() };
-            draft.write(at, Guard::Absent, Change::Put(super::core::encode(&receipt)));
+            let receipt = CreateReceipt {
+                digest: digest.clone(),
+                session: session.to_string(),
+            };
+            draft.write(
+                at,
+                Guard::Absent,
+                Change::Put(super::core::encode(&receipt)),
+            );
         }
         let (commit, _) = draft.seal(&*self.ids);
         match (self.commit_once(commit).await, receipt_key) {
             (Ok(()), _) => {
                 self.bell.ring(session.as_str());
-                Ok(Created { session, outcomes, repeated: false })
+                Ok(Created {
+                    session,
+                    outcomes,
+                    repeated: false,
+                })
             }
             // The same key won elsewhere at the same moment.
-            (Err(StoreError::Conflict(_)), Some(at)) => {
-                self.created_earlier(&at, &digest).await?.ok_or(EngineError::Busy { attempts: 1 })
-            }
+            (Err(StoreError::Conflict(_)), Some(at)) => self
+                .created_earlier(&at, &digest)
+                .await?
+                .ok_or(EngineError::Busy { attempts: 1 }),
             (Err(error), _) => Err(error.into()),
         }
     }
 
-    async fn created_earlier(&self, at: &Key, digest: &str) -> Result<Option<Created>, EngineError> {
-        let Some(record) = self.store.get(at).await? else { return Ok(None) };
+    async fn created_earlier(
+        &self,
+        at: &Key,
+        digest: &str,
+    ) -> Result<Option<Created>, EngineError> {
+        let Some(record) = self.store.get(at).await? else {
+            return Ok(None);
+        };
         let receipt: CreateReceipt = super::core::decode(&record)?;
         if receipt.digest != digest {
-            return Err(EngineError::KeyReused { stored: receipt.digest, given: digest.to_owned() });
+            return Err(EngineError::KeyReused {
+                stored: receipt.digest,
+                given: digest.to_owned(),
+            });
         }
         let session = SessionId::parse(&receipt.session)
             .ok_or_else(|| EngineError::damaged(at, "it names no session"))?;
-        Ok(Some(Created { session, outcomes: Vec::new(), repeated: true }))
+        Ok(Some(Created {
+            session,
+            outcomes: Vec::new(),
+            repeated: true,
+        }))
     }
 
     fn list_session(&self, draft: &mut Draft, owner: &str, created_ms: u64) {
@@ -126,38 +160,40 @@ impl Core {
         let by_time = Key::new(partition.clone(), keys::session_by_time(created_ms, &id));
         let by_id = Key::new(partition, keys::session_by_id(&id));
         draft.write(by_time, Guard::Absent, Change::Put(Vec::new()));
-        draft.write(by_id, Guard::Absent, Change::Put(super::core::encode(&created_ms)));
+        draft.write(
+            by_id,
+            Guard::Absent,
+            Change::Put(super::core::encode(&created_ms)),
+        );
     }
 
     /// The Agent as this Session has it: the saved one, what the request overrides, and defaults.
-    async fn snapshot(&self, owner: &str, params: &SessionCreateParams) -> Result<SessionAgent, EngineError> {
+    async fn snapshot(
+        &self,
+        owner: &str,
+        params: &SessionCreateParams,
+    ) -> Result<SessionAgent, EngineError> {
         let mut agent = match &params.agent_id {
-            Some(id) => session_form(self.agent(owner, id).await?.1),
-            None => SessionAgent {
-                id: ids::random(Kind::Agent, &*self.ids),
-                instructions: None,
-                model: String::new(),
-                multi_agent: MultiAgentConfig::default(),
-                name: None,
-                reasoning: AgentReasoning::default(),
-                service_tier: Default::default(),
-                text: AgentText::default(),
-                tools: Vec::new(),
-                compaction: None,
-                experimental: None,
-            },
+            Some(id) => SessionAgent::of_saved(&self.agent(owner, id).await?.1),
+            None => SessionAgent::of_model(ids::random(Kind::Agent, &*self.ids), String::new()),
         };
         if let Some(given) = params.agent.clone() {
-            override_agent(&mut agent, given);
+            agent.override_with(given);
         }
         if agent.model.is_empty() {
-            return Err(EngineError::invalid("agent.model", "agent_id or agent.model is required"));
+            return Err(EngineError::invalid(
+                "agent.model",
+                "agent_id or agent.model is required",
+            ));
         }
         check_tools(&agent)?;
         Ok(agent)
     }
 
-    fn environment_of(&self, param: &EnvironmentParam) -> Result<Option<EnvironmentSpec>, EngineError> {
+    fn environment_of(
+        &self,
+        param: &EnvironmentParam,
+    ) -> Result<Option<EnvironmentSpec>, EngineError> {
         match param {
             EnvironmentParam::None => Ok(None),
             EnvironmentParam::OpenaiHosted(hosted) => {
@@ -172,7 +208,11 @@ impl Core {
                         },
                     },
                 };
-                let env = hosted.env.iter().flatten().map(|(k, v)| (k.clone(), v.reveal().to_owned()));
+                let env = hosted
+                    .env
+                    .iter()
+                    .flatten()
+                    .map(|(k, v)| (k.clone(), v.reveal().to_owned()));
                 Ok(Some(EnvironmentSpec {
                     id: ids::random(Kind::Environment, &*self.ids),
                     isolation: self.settings.isolation,
@@ -206,15 +246,7 @@ impl Core {
             metadata.apply_or_default(&mut config.metadata);
             if let Some(given) = params.agent.clone() {
                 let mut agent = (*config.agent).clone();
-                if let Some(model) = given.model {
-                    agent.model = model;
-                }
-                if let Some(reasoning) = given.reasoning {
-                    reasoning.effort.apply(&mut agent.reasoning.effort);
-                }
-                given.service_tier.apply_or_default(&mut agent.service_tier);
-                let tools = given.tools.map(|tools| tools.iter().filter_map(|t| t.shown()).collect());
-                tools.apply_or_default(&mut agent.tools);
+                agent.update(given);
                 check_tools(&agent)?;
                 config.agent = Arc::new(agent);
             }
@@ -227,12 +259,18 @@ impl Core {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(EngineError::Busy { attempts: self.decisions().end })
+        Err(EngineError::Busy {
+            attempts: self.decisions().end,
+        })
     }
 
     /// Deletes a Session: after this answers it is gone for every reader, and no late write succeeds (I14). Its rows, bytes and
     /// environment are erased afterwards.
-    pub async fn delete_session(&self, owner: &str, session: &SessionId) -> Result<(), EngineError> {
+    pub async fn delete_session(
+        &self,
+        owner: &str,
+        session: &SessionId,
+    ) -> Result<(), EngineError> {
         for attempt in self.decisions() {
             if attempt > 0 {
                 tokio::time::sleep(backoff(attempt.min(6))).await;
@@ -248,7 +286,11 @@ impl Core {
                 keys::session_by_time(loaded.head.created_ms, session.as_str()),
                 keys::session_by_id(session.as_str()),
             ] {
-                draft.write(Key::new(partition.clone(), sort), Guard::Any, Change::Delete);
+                draft.write(
+                    Key::new(partition.clone(), sort),
+                    Guard::Any,
+                    Change::Delete,
+                );
             }
             let (commit, _) = draft.seal(&*self.ids);
             match self.commit_once(commit).await {
@@ -260,14 +302,20 @@ impl Core {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(EngineError::Busy { attempts: self.decisions().end })
+        Err(EngineError::Busy {
+            attempts: self.decisions().end,
+        })
     }
 
     /// An operator vouches that a quarantined worker is gone.
     ///
     /// # Errors
     /// [`EngineError::Conflict`] when the Session is not in quarantine.
-    pub async fn release_quarantine(&self, owner: &str, session: &SessionId) -> Result<(), EngineError> {
+    pub async fn release_quarantine(
+        &self,
+        owner: &str,
+        session: &SessionId,
+    ) -> Result<(), EngineError> {
         for attempt in self.decisions() {
             if attempt > 0 {
                 tokio::time::sleep(backoff(attempt.min(6))).await;
@@ -275,7 +323,9 @@ impl Core {
             let loaded = self.load_owned(owner, session).await?;
             let mut draft = Draft::of(session, &loaded, self.clock.now_ms());
             draft.head.fence.operator_release().map_err(|_| {
-                EngineError::Conflict("this run is not in quarantine; there is nothing to release".into())
+                EngineError::Conflict(
+                    "this run is not in quarantine; there is nothing to release".into(),
+                )
             })?;
             draft.move_agenda();
             let (commit, _) = draft.seal(&*self.ids);
@@ -288,54 +338,25 @@ impl Core {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(EngineError::Busy { attempts: self.decisions().end })
+        Err(EngineError::Busy {
+            attempts: self.decisions().end,
+        })
     }
 
     /// A write of an owner's list.
-    pub(super) fn owner_write(&self, owner: &str, sort: String, guard: Guard, change: Change) -> Write {
-        Write { key: Key::new(keys::owner_partition(owner), sort), guard, change }
+    pub(super) fn owner_write(
+        &self,
+        owner: &str,
+        sort: String,
+        guard: Guard,
+        change: Change,
+    ) -> Write {
+        Write {
+            key: Key::new(keys::owner_partition(owner), sort),
+            guard,
+            change,
+        }
     }
-}
-
-/// A saved Agent as a Session carries it.
-fn session_form(agent: Agent) -> SessionAgent {
-    SessionAgent {
-        id: agent.id,
-        instructions: agent.instructions,
-        model: agent.model,
-        multi_agent: agent.multi_agent,
-        name: agent.name,
-        reasoning: agent.reasoning,
-        service_tier: agent.service_tier,
-        text: agent.text,
-        tools: agent.tools.iter().filter_map(PersistedAgentTool::in_session).collect(),
-        compaction: agent.compaction,
-        experimental: agent.experimental,
-    }
-}
-
-fn override_agent(agent: &mut SessionAgent, given: SessionAgentParams) {
-    if let Some(model) = given.model {
-        agent.model = model;
-    }
-    given.instructions.apply(&mut agent.instructions);
-    given.multi_agent.map(|m| m.resolved()).apply_or_default(&mut agent.multi_agent);
-    if let crate::api::Patch::Set(reasoning) = given.reasoning {
-        agent.reasoning = AgentReasoning::default();
-        reasoning.apply(&mut agent.reasoning);
-    } else if given.reasoning == crate::api::Patch::Clear {
-        agent.reasoning = AgentReasoning::default();
-    }
-    given.service_tier.apply_or_default(&mut agent.service_tier);
-    if let crate::api::Patch::Set(text) = given.text {
-        agent.text = AgentText::default();
-        text.apply(&mut agent.text);
-    } else if given.text == crate::api::Patch::Clear {
-        agent.text = AgentText::default();
-    }
-    given.compaction.map(|c| c.resolved()).apply(&mut agent.compaction);
-    let tools = given.tools.map(|tools| tools.iter().filter_map(|tool| tool.shown()).collect());
-    tools.apply_or_default(&mut agent.tools);
 }
 
 /// What this deployment can't do is refused by name, not ignored.
@@ -343,11 +364,17 @@ fn check_tools(agent: &SessionAgent) -> Result<(), EngineError> {
     for (at, tool) in agent.tools.iter().enumerate() {
         if !matches!(tool, AgentTool::Function(_)) {
             let message = "only tools of type function are served here (shell and apply_patch come with a managed environment)";
-            return Err(EngineError::invalid(&format!("agent.tools[{at}].type"), message));
+            return Err(EngineError::invalid(
+                &format!("agent.tools[{at}].type"),
+                message,
+            ));
         }
     }
     if agent.multi_agent.enabled {
-        return Err(EngineError::invalid("agent.multi_agent.enabled", "subagents are not served here"));
+        return Err(EngineError::invalid(
+            "agent.multi_agent.enabled",
+            "subagents are not served here",
+        ));
     }
     Ok(())
 }
@@ -362,13 +389,28 @@ fn refuse_unsupported(hosted: &HostedEnvironmentParam) -> Result<(), EngineError
         ("environment.setup_commands", given(&hosted.setup_commands)),
         ("environment.skills", given(&hosted.skills)),
         ("environment.plugins", given(&hosted.plugins)),
-        ("environment.capability_directories", given(&hosted.capability_directories)),
-        ("environment.environment_id", hosted.environment_id.is_some()),
-        ("environment.environment_template_id", hosted.environment_template_id.is_some()),
-        ("environment.desktop", hosted.desktop.is_some_and(|desktop| desktop.enabled)),
+        (
+            "environment.capability_directories",
+            given(&hosted.capability_directories),
+        ),
+        (
+            "environment.environment_id",
+            hosted.environment_id.is_some(),
+        ),
+        (
+            "environment.environment_template_id",
+            hosted.environment_template_id.is_some(),
+        ),
+        (
+            "environment.desktop",
+            hosted.desktop.is_some_and(|desktop| desktop.enabled),
+        ),
     ];
     match unsupported.into_iter().find(|(_, given)| *given) {
-        Some((param, _)) => Err(EngineError::invalid(param, format!("{param} is not served here; leave it out"))),
+        Some((param, _)) => Err(EngineError::invalid(
+            param,
+            format!("{param} is not served here; leave it out"),
+        )),
         None => Ok(()),
     }
 }

@@ -24,11 +24,18 @@ pub struct Attending {
 impl Attending {
     /// The rows to read for a Turn: its own, then those of [`Attending::item_numbers`].
     pub fn item_numbers(turn: &ActiveTurn) -> Vec<u64> {
-        turn.calls.iter().map(|call| call.item).chain(turn.running.iter().copied()).collect()
+        turn.calls
+            .iter()
+            .map(|call| call.item)
+            .chain(turn.running.iter().copied())
+            .collect()
     }
 
     fn item(&self, number: u64) -> Option<&ItemRow> {
-        self.items.iter().find(|(n, _)| *n == number).map(|(_, row)| row)
+        self.items
+            .iter()
+            .find(|(n, _)| *n == number)
+            .map(|(_, row)| row)
     }
 }
 
@@ -51,7 +58,10 @@ pub fn end_turn(
     capture: Option<Capture>,
 ) -> Result<(), TurnRefusal> {
     let Some(turn) = draft.head.turn.clone() else {
-        return Err(TurnRefusal { state: attending.turn.status, event: TurnEvent::Complete });
+        return Err(TurnRefusal {
+            state: attending.turn.status,
+            event: TurnEvent::Complete,
+        });
     };
     let event = match &ending {
         Ending::Completed => TurnEvent::Complete,
@@ -73,7 +83,10 @@ pub fn end_turn(
     let late = settle_inputs(draft, &turn, &row);
     row.end_item = Some(draft.head.next.item);
     draft.put(keys::turn(turn.number), &row);
-    draft.note(Entry::Turn { t: turn.number, s: status });
+    draft.note(Entry::Turn {
+        t: turn.number,
+        s: status,
+    });
     draft.head.usage += turn.usage;
     draft.head.active_ms = draft.now_ms;
     draft.head.turn = None;
@@ -87,7 +100,9 @@ pub const CALLS_PER_COMMIT: usize = 5;
 
 /// Closes some of the open function calls ahead of the Turn's end, where there are too many for one commit.
 pub fn close_some_calls(draft: &mut Draft, attending: &Attending) {
-    let Some(mut turn) = draft.head.turn.take() else { return };
+    let Some(mut turn) = draft.head.turn.take() else {
+        return;
+    };
     let rest = turn.calls.split_off(turn.calls.len().min(CALLS_PER_COMMIT));
     close_calls(draft, attending, &turn);
     turn.calls = rest;
@@ -97,7 +112,9 @@ pub fn close_some_calls(draft: &mut Draft, attending: &Attending) {
 /// Gives the agent some of the answers that its clients gave: each becomes an Item, in the order of the calls. Answers whether
 /// any are left.
 pub fn take_answers(draft: &mut Draft, attending: &Attending) -> bool {
-    let Some(mut turn) = draft.head.turn.take() else { return false };
+    let Some(mut turn) = draft.head.turn.take() else {
+        return false;
+    };
     let mut taken = 0;
     let mut kept = Vec::new();
     for call in std::mem::take(&mut turn.calls) {
@@ -112,9 +129,21 @@ pub fn take_answers(draft: &mut Draft, attending: &Attending) -> bool {
         }
         draft.put(keys::item(call.item), &row);
         draft.note(Entry::Done { i: call.item });
-        let body = ItemBody::FunctionOutput { call: call.item, call_id: call.call_id, input };
+        let body = ItemBody::FunctionOutput {
+            call: call.item,
+            call_id: call.call_id,
+            input,
+        };
         let at_ms = draft.now_ms;
-        add_item(draft, &ItemRow { turn: turn.number, output_index: None, at_ms, body });
+        add_item(
+            draft,
+            &ItemRow {
+                turn: turn.number,
+                output_index: None,
+                at_ms,
+                body,
+            },
+        );
         deliver_input(draft, input, turn.number);
     }
     turn.calls = kept;
@@ -127,7 +156,10 @@ pub fn take_answers(draft: &mut Draft, attending: &Attending) -> bool {
 pub fn pause_turn(draft: &mut Draft, attending: &Attending) -> Result<(), TurnRefusal> {
     let now_ms = draft.now_ms;
     let Some(turn) = &mut draft.head.turn else {
-        return Err(TurnRefusal { state: attending.turn.status, event: TurnEvent::Wait });
+        return Err(TurnRefusal {
+            state: attending.turn.status,
+            event: TurnEvent::Wait,
+        });
     };
     turn.status = next_turn(turn.status, TurnEvent::Wait)?;
     turn.attempts = 0;
@@ -136,7 +168,10 @@ pub fn pause_turn(draft: &mut Draft, attending: &Attending) -> Result<(), TurnRe
     row.status = TurnStatus::Waiting;
     draft.head.active_ms = now_ms;
     draft.put(keys::turn(number), &row);
-    draft.note(Entry::Turn { t: number, s: TurnStatus::Waiting });
+    draft.note(Entry::Turn {
+        t: number,
+        s: TurnStatus::Waiting,
+    });
     Ok(())
 }
 
@@ -144,7 +179,9 @@ pub fn pause_turn(draft: &mut Draft, attending: &Attending) -> Result<(), TurnRe
 pub fn mark_unknown(draft: &mut Draft, attending: &Attending, turn: &ActiveTurn) -> u32 {
     let mut marked = 0;
     for &number in &turn.running {
-        let Some(mut row) = attending.item(number).cloned() else { continue };
+        let Some(mut row) = attending.item(number).cloned() else {
+            continue;
+        };
         if let ItemBody::Call { state, .. } = &mut row.body
             && *state == CallState::Running
         {
@@ -173,7 +210,10 @@ fn close_calls(draft: &mut Draft, attending: &Attending, turn: &ActiveTurn) {
         }
         if let Some(answer) = call.answer {
             let reason = "the turn ended before the agent was given this answer".to_owned();
-            let end = EndRow { state: InputState::Failed { reason }, at_ms: draft.now_ms };
+            let end = EndRow {
+                state: InputState::Failed { reason },
+                at_ms: draft.now_ms,
+            };
             draft.put(keys::input_end(answer), &end);
         }
     }
@@ -181,8 +221,9 @@ fn close_calls(draft: &mut Draft, attending: &Attending, turn: &ActiveTurn) {
 
 /// Ends the inputs of a Turn that ends: its first message stays with it, steers that came too late are handed back.
 fn settle_inputs(draft: &mut Draft, turn: &ActiveTurn, row: &TurnRow) -> Vec<Pending> {
-    let (mine, others): (Vec<_>, Vec<_>) =
-        std::mem::take(&mut draft.head.pending).into_iter().partition(|p| p.turn == turn.number);
+    let (mine, others): (Vec<_>, Vec<_>) = std::mem::take(&mut draft.head.pending)
+        .into_iter()
+        .partition(|p| p.turn == turn.number);
     draft.head.pending = others;
     let mut late = Vec::new();
     for pending in mine {
@@ -202,7 +243,11 @@ fn settle_inputs(draft: &mut Draft, turn: &ActiveTurn, row: &TurnRow) -> Vec<Pen
 /// before it, so that everything still reaches the agent in acceptance order (I3).
 fn start_late(draft: &mut Draft, late: Vec<Pending>) {
     for Pending { input, .. } in late {
-        let before = draft.head.queue.iter().rposition(|queued| queued.input < input);
+        let before = draft
+            .head
+            .queue
+            .iter()
+            .rposition(|queued| queued.input < input);
         let turn = match before {
             Some(at) => draft.head.queue[at].number,
             None => {
@@ -211,9 +256,21 @@ fn start_late(draft: &mut Draft, late: Vec<Pending>) {
                 number
             }
         };
-        let moved = Pending { input, turn, claimed: 0, item: None };
-        let at = draft.head.pending.iter().position(|pending| pending.input > input);
-        draft.head.pending.insert(at.unwrap_or(draft.head.pending.len()), moved);
+        let moved = Pending {
+            input,
+            turn,
+            claimed: 0,
+            item: None,
+        };
+        let at = draft
+            .head
+            .pending
+            .iter()
+            .position(|pending| pending.input > input);
+        draft
+            .head
+            .pending
+            .insert(at.unwrap_or(draft.head.pending.len()), moved);
     }
 }
 
@@ -223,14 +280,25 @@ pub fn new_turn(draft: &mut Draft, input: u64) -> u64 {
     draft.head.next.turn += 1;
     let row = TurnRow::queued(input, draft.now_ms);
     draft.insert(keys::turn(number), &row);
-    draft.note(Entry::Turn { t: number, s: TurnStatus::Queued });
+    draft.note(Entry::Turn {
+        t: number,
+        s: TurnStatus::Queued,
+    });
     number
 }
 
 /// Creates the Item of a user's message, and answers its number.
 pub fn add_user_item(draft: &mut Draft, input: u64, turn: u64) -> u64 {
     let body = ItemBody::User { input };
-    add_item(draft, &ItemRow { turn, output_index: None, at_ms: draft.now_ms, body })
+    add_item(
+        draft,
+        &ItemRow {
+            turn,
+            output_index: None,
+            at_ms: draft.now_ms,
+            body,
+        },
+    )
 }
 
 /// Stores a new Item, and answers its number.
@@ -245,6 +313,12 @@ pub fn add_item(draft: &mut Draft, row: &ItemRow) -> u64 {
 /// Records that the agent has an input.
 pub fn deliver_input(draft: &mut Draft, input: u64, turn: u64) {
     if let Ok(state) = next_input(&InputState::Claimed, InputEvent::Take, turn) {
-        draft.put(keys::input_end(input), &EndRow { state, at_ms: draft.now_ms });
+        draft.put(
+            keys::input_end(input),
+            &EndRow {
+                state,
+                at_ms: draft.now_ms,
+            },
+        );
     }
 }

@@ -49,7 +49,9 @@ pub fn next(state: TurnStatus, event: TurnEvent) -> Result<TurnStatus, TurnRefus
         (Waiting, Complete) => refused,
         (Queued | InProgress | Waiting, Fail) => Ok(Failed),
         (Queued | InProgress | Waiting, Cancel) => Ok(Cancelled),
-        (Completed | Failed | Cancelled, Claim | Wait | Answered | Complete | Fail | Cancel) => refused,
+        (Completed | Failed | Cancelled, Claim | Wait | Answered | Complete | Fail | Cancel) => {
+            refused
+        }
     }
 }
 

@@ -13,23 +13,27 @@ use super::sessions::Config;
 use super::turn::TurnRow;
 use crate::api::{
     AgentSession, ArtifactObject, CallStatus, CommandExecutionItem, Environment, FunctionCallItem,
-    FunctionCallOutputItem, FunctionOutput, HostedEnvironment, InputTokensDetails, Item, MessageContent,
-    MessageItem, Network as ApiNetwork, NetworkAccess, OutputStatus, OutputTokensDetails, Packages, Phase,
-    ReasoningItem, RequiredAction, Role, SessionArtifact, SessionObject, SummaryText, TokenUsage, Turn,
-    TurnError, TurnObject, TurnStatus, Words,
+    FunctionCallOutputItem, FunctionOutput, HostedEnvironment, InputTokensDetails, Item,
+    MessageContent, MessageItem, Network as ApiNetwork, NetworkAccess, OutputStatus,
+    OutputTokensDetails, Packages, Phase, ReasoningItem, RequiredAction, Role, SessionArtifact,
+    SessionObject, SummaryText, TokenUsage, Turn, TurnError, TurnObject, TurnStatus, Words,
+    call_arguments,
 };
 
 /// What a command's Item says when its outcome is unknown.
-pub const UNKNOWN_OUTCOME: &str =
-    "outcome unknown: the worker was lost while this ran; it may or may not have taken effect, and it was not repeated";
+pub const UNKNOWN_OUTCOME: &str = "outcome unknown: the worker was lost while this ran; it may or may not have taken effect, and it was not repeated";
 
 /// Tokens as the wire has them.
 pub fn usage(usage: ModelUsage) -> TokenUsage {
     TokenUsage {
         input_tokens: usage.input,
-        input_tokens_details: InputTokensDetails { cached_tokens: usage.cached_input },
+        input_tokens_details: InputTokensDetails {
+            cached_tokens: usage.cached_input,
+        },
         output_tokens: usage.output,
-        output_tokens_details: OutputTokensDetails { reasoning_tokens: usage.reasoning },
+        output_tokens_details: OutputTokensDetails {
+            reasoning_tokens: usage.reasoning,
+        },
         total_tokens: usage.input + usage.output,
     }
 }
@@ -46,10 +50,17 @@ pub fn turn(session: &SessionId, config: &Config, number: u64, row: &TurnRow) ->
         agent_id: config.agent.id.clone(),
         completed_at: row.completed_ms.map(|ms| ms / 1000),
         created_at: row.created_ms / 1000,
-        error: row.error.as_ref().filter(|_| row.status == TurnStatus::Failed).map(|failure| TurnError {
-            code: failure.code.parse().unwrap_or(crate::api::TurnErrorCode::InternalError),
-            message: failure.message.clone(),
-        }),
+        error: row
+            .error
+            .as_ref()
+            .filter(|_| row.status == TurnStatus::Failed)
+            .map(|failure| TurnError {
+                code: failure
+                    .code
+                    .parse()
+                    .unwrap_or(crate::api::TurnErrorCode::InternalError),
+                message: failure.message.clone(),
+            }),
         object: TurnObject::Only,
         session_id: session.to_string(),
         started_at: row.started_ms.map(|ms| ms / 1000),
@@ -61,17 +72,24 @@ pub fn turn(session: &SessionId, config: &Config, number: u64, row: &TurnRow) ->
 }
 
 fn environment(spec: Option<&EnvironmentSpec>) -> Environment {
-    let Some(spec) = spec else { return Environment::None };
+    let Some(spec) = spec else {
+        return Environment::None;
+    };
     let (access, allowed_domains) = match &spec.network {
         Network::Disabled => (NetworkAccess::Disabled, Vec::new()),
         Network::Enabled => (NetworkAccess::Enabled, Vec::new()),
-        Network::Restricted { allowed_domains } => (NetworkAccess::Restricted, allowed_domains.clone()),
+        Network::Restricted { allowed_domains } => {
+            (NetworkAccess::Restricted, allowed_domains.clone())
+        }
     };
     Environment::OpenaiHosted(HostedEnvironment {
         id: spec.id.clone(),
         capability_directories: Vec::new(),
         files: Vec::new(),
-        network: ApiNetwork { access, allowed_domains },
+        network: ApiNetwork {
+            access,
+            allowed_domains,
+        },
         packages: Packages::default(),
         plugins: Vec::new(),
         skills: Vec::new(),
@@ -81,7 +99,12 @@ fn environment(spec: Option<&EnvironmentSpec>) -> Environment {
 }
 
 /// A Session as its resource; `actions` are its open function calls.
-pub fn session(id: &SessionId, head: &Head, config: &Config, actions: Vec<RequiredAction>) -> AgentSession {
+pub fn session(
+    id: &SessionId,
+    head: &Head,
+    config: &Config,
+    actions: Vec<RequiredAction>,
+) -> AgentSession {
     AgentSession {
         id: id.to_string(),
         agent: (*config.agent).clone(),
@@ -115,11 +138,6 @@ pub fn artifact(session: &SessionId, turn: u64, n: u64, row: &ArtifactRow) -> Se
     }
 }
 
-/// Arguments that are JSON are shown as JSON, anything else as the text it is.
-fn arguments(text: String) -> serde_json::Value {
-    serde_json::from_str(&text).unwrap_or(serde_json::Value::String(text))
-}
-
 impl Core {
     /// An Item's row as its resource. `input` is the row of the input that it shows, if it shows one.
     pub(super) async fn item_view(
@@ -142,27 +160,61 @@ impl Core {
                 status: OutputStatus::Completed,
                 turn_id,
             }),
-            ItemBody::Message { text: body, phase, incomplete } => Item::Message(MessageItem {
+            ItemBody::Message {
+                text: body,
+                phase,
+                incomplete,
+            } => Item::Message(MessageItem {
                 id: Some(id),
-                content: vec![MessageContent::OutputText { text: text(body).await? }],
-                phase: phase.as_deref().and_then(|phase| Phase::ALL.iter().copied().find(|p| p.as_str() == phase)),
+                content: vec![MessageContent::OutputText {
+                    text: text(body).await?,
+                }],
+                phase: phase
+                    .as_deref()
+                    .and_then(|phase| Phase::ALL.iter().copied().find(|p| p.as_str() == phase)),
                 role: Role::Assistant,
-                status: if *incomplete { OutputStatus::Incomplete } else { OutputStatus::Completed },
+                status: if *incomplete {
+                    OutputStatus::Incomplete
+                } else {
+                    OutputStatus::Completed
+                },
                 turn_id,
             }),
             ItemBody::Reasoning { summary, .. } => Item::Reasoning(ReasoningItem {
                 id,
                 status: Some(OutputStatus::Completed),
-                summary: summary.iter().map(|text| SummaryText { text: text.clone() }).collect(),
+                summary: summary
+                    .iter()
+                    .map(|text| SummaryText { text: text.clone() })
+                    .collect(),
                 turn_id,
             }),
-            ItemBody::Call { command, cwd, state, .. } => {
+            ItemBody::Call {
+                command,
+                cwd,
+                state,
+                ..
+            } => {
                 let (status, exit_code, output, duration_ms) = match state {
                     CallState::Running => (CallStatus::InProgress, None, None, None),
-                    CallState::Done { status, exit_code, output, duration_ms, .. } => {
-                        (*status, *exit_code, Some(text(output).await?), Some(*duration_ms))
-                    }
-                    CallState::Unknown => (CallStatus::Incomplete, None, Some(UNKNOWN_OUTCOME.to_owned()), None),
+                    CallState::Done {
+                        status,
+                        exit_code,
+                        output,
+                        duration_ms,
+                        ..
+                    } => (
+                        *status,
+                        *exit_code,
+                        Some(text(output).await?),
+                        Some(*duration_ms),
+                    ),
+                    CallState::Unknown => (
+                        CallStatus::Incomplete,
+                        None,
+                        Some(UNKNOWN_OUTCOME.to_owned()),
+                        None,
+                    ),
                 };
                 Item::CommandExecution(CommandExecutionItem {
                     id,
@@ -175,9 +227,14 @@ impl Core {
                     turn_id,
                 })
             }
-            ItemBody::Function { call_id, name, arguments: body, status } => Item::FunctionCall(FunctionCallItem {
+            ItemBody::Function {
+                call_id,
+                name,
+                arguments: body,
+                status,
+            } => Item::FunctionCall(FunctionCallItem {
                 id,
-                arguments: arguments(text(body).await?),
+                arguments: call_arguments(&text(body).await?),
                 call_id: call_id.clone(),
                 name: name.clone(),
                 status: *status,
@@ -189,7 +246,12 @@ impl Core {
                     id,
                     call_id: call_id.clone(),
                     error: answer.as_ref().and_then(|a| a.error.clone()),
-                    output: answer.as_ref().and_then(|a| serde_json::from_value::<Option<FunctionOutput>>(a.output.clone()).ok()).flatten(),
+                    output: answer
+                        .as_ref()
+                        .and_then(|a| {
+                            serde_json::from_value::<Option<FunctionOutput>>(a.output.clone()).ok()
+                        })
+                        .flatten(),
                     status: match answer {
                         Some(answer) if !answer.success => CallStatus::Failed,
                         _ => CallStatus::Completed,
@@ -209,7 +271,10 @@ impl Core {
             return Ok(Vec::new());
         };
         let parts = as_list(self.fetch(scope, content).await?);
-        Ok(parts.into_iter().filter_map(|part| serde_json::from_value(part).ok()).collect())
+        Ok(parts
+            .into_iter()
+            .filter_map(|part| serde_json::from_value(part).ok())
+            .collect())
     }
 
     async fn answer_of(
@@ -232,15 +297,27 @@ impl Core {
         let Some(turn) = head.turn.as_ref().filter(|turn| turn.awaits_answers()) else {
             return Ok(Vec::new());
         };
-        let open: Vec<u64> = turn.calls.iter().filter(|c| c.answer.is_none()).map(|c| c.item).collect();
-        let rows: Vec<ItemRow> =
-            self.rows(session, open.iter().map(|&n| super::keys::item(n))).await?;
+        let open: Vec<u64> = turn
+            .calls
+            .iter()
+            .filter(|c| c.answer.is_none())
+            .map(|c| c.item)
+            .collect();
+        let rows: Vec<ItemRow> = self
+            .rows(session, open.iter().map(|&n| super::keys::item(n)))
+            .await?;
         let scope = self.scope(&head.owner, session);
         let mut actions = Vec::with_capacity(rows.len());
         for row in rows {
-            if let ItemBody::Function { call_id, name, arguments: body, .. } = row.body {
+            if let ItemBody::Function {
+                call_id,
+                name,
+                arguments: body,
+                ..
+            } = row.body
+            {
                 actions.push(RequiredAction::FunctionCall {
-                    arguments: arguments(as_text(self.fetch(&scope, &body).await?)),
+                    arguments: call_arguments(&as_text(self.fetch(&scope, &body).await?)),
                     call_id,
                     name,
                     turn_id: turn_id(session, turn.number),

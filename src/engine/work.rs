@@ -15,7 +15,9 @@ use super::item::{CallState, ItemBody, ItemRow};
 use super::keys;
 use super::lazy::LazyEnvironment;
 use super::observe::{Op, apply};
-use super::ports::{Claim, Environment, Feed, Fenced, FromHarness, Observation, Signal, TurnEnd, TurnLink, TurnTask};
+use super::ports::{
+    Claim, Environment, Feed, Fenced, FromHarness, Observation, Signal, TurnEnd, TurnLink, TurnTask,
+};
 use super::run::{Leaving, Live, Stop, patiently};
 use super::session::ActiveTurn;
 use super::settle::{Ending, take_answers};
@@ -53,10 +55,13 @@ impl Live {
     /// Works on the active Turn. `true`: there is another one.
     pub(super) async fn turn(&mut self) -> Result<bool, Stop> {
         self.begin().await?;
-        let Some(turn) = self.loaded.head.turn.clone() else { return self.nothing_left().await };
-        let environment = self.environment.clone().map(|spec| {
-            LazyEnvironment::new(spec, Arc::clone(&self.worker.environments))
-        });
+        let Some(turn) = self.loaded.head.turn.clone() else {
+            return self.nothing_left().await;
+        };
+        let environment = self
+            .environment
+            .clone()
+            .map(|spec| LazyEnvironment::new(spec, Arc::clone(&self.worker.environments)));
         let ending = if turn.cancel.is_some() {
             Some(Ending::Cancelled)
         } else if let Some(failure) = turn.doomed.clone() {
@@ -73,12 +78,22 @@ impl Live {
     /// Claims the next queued Turn under this Run, and gives the agent the answers it waited for.
     async fn begin(&mut self) -> Result<(), Stop> {
         let generation = self.grant.generation;
-        if self.loaded.head.turn.as_ref().is_some_and(|t| t.status == TurnStatus::Queued && !t.begun) {
-            let Some(attending) = self.attending().await? else { return Ok(()) };
+        if self
+            .loaded
+            .head
+            .turn
+            .as_ref()
+            .is_some_and(|t| t.status == TurnStatus::Queued && !t.begun)
+        {
+            let Some(attending) = self.attending().await? else {
+                return Ok(());
+            };
             let number = self.loaded.head.turn.as_ref().map(|t| t.number);
             self.change(|draft| match &draft.head.turn {
                 // It may have been cancelled a moment ago: then there is another one, or none.
-                Some(turn) if Some(turn.number) == number => begin_turn(draft, &attending, generation),
+                Some(turn) if Some(turn.number) == number => {
+                    begin_turn(draft, &attending, generation)
+                }
                 _ => Ok(()),
             })
             .await?;
@@ -88,8 +103,11 @@ impl Live {
             if !self.loaded.head.turn.as_ref().is_some_and(answered) {
                 return Ok(());
             }
-            let Some(attending) = self.attending().await? else { return Ok(()) };
-            self.change(|draft| Ok(take_answers(draft, &attending))).await?;
+            let Some(attending) = self.attending().await? else {
+                return Ok(());
+            };
+            self.change(|draft| Ok(take_answers(draft, &attending)))
+                .await?;
         }
     }
 
@@ -106,7 +124,9 @@ impl Live {
         let worker = Arc::clone(&self.worker);
         let head = self.loaded.head.clone();
         let history = patiently(|| {
-            worker.histories.load(&worker.core, &self.session, &head, self.grant.generation)
+            worker
+                .histories
+                .load(&worker.core, &self.session, &head, self.grant.generation)
         })
         .await?;
         let task = TurnTask {
@@ -119,7 +139,11 @@ impl Live {
             resumed: turn.outputs > 0,
             model_calls: turn.model_calls,
         };
-        let link = TurnLink { to_engine, steer: steered, signal: signalled };
+        let link = TurnLink {
+            to_engine,
+            steer: steered,
+            signal: signalled,
+        };
         let harness = Arc::clone(&worker.harness);
         let running = AbortOnDrop(tokio::spawn(async move { harness.run(task, link).await }));
         let mut desk = Desk {
@@ -212,20 +236,35 @@ impl Live {
 
     /// Passes on what others did to the head meanwhile: cancels, and steers (claimed before they are handed over).
     async fn look_at_head(&mut self, desk: &mut Desk) -> Result<(), Stop> {
-        let Some(turn) = self.loaded.head.turn.clone() else { return Ok(()) };
+        let Some(turn) = self.loaded.head.turn.clone() else {
+            return Ok(());
+        };
         if turn.cancel.is_some() {
             raise(&desk.signal, Signal::Cancel);
-            desk.force_at.get_or_insert_with(|| Instant::now() + CANCEL_PATIENCE);
+            desk.force_at
+                .get_or_insert_with(|| Instant::now() + CANCEL_PATIENCE);
             return Ok(());
         }
         let generation = self.grant.generation;
         let fresh = |p: &&super::session::Pending| p.turn == turn.number && p.claimed != generation;
-        let steers: Vec<u64> = self.loaded.head.pending.iter().filter(fresh).map(|p| p.input).collect();
+        let steers: Vec<u64> = self
+            .loaded
+            .head
+            .pending
+            .iter()
+            .filter(fresh)
+            .map(|p| p.input)
+            .collect();
         if steers.is_empty() {
             return Ok(());
         }
         self.change(|draft| {
-            for pending in draft.head.pending.iter_mut().filter(|p| steers.contains(&p.input)) {
+            for pending in draft
+                .head
+                .pending
+                .iter_mut()
+                .filter(|p| steers.contains(&p.input))
+            {
                 pending.claimed = generation;
             }
             Ok(())
@@ -241,7 +280,12 @@ impl Live {
     /// Messages of the Turn that this Run has claimed and that no agent has confirmed.
     async fn claimed_feed(&self, turn: u64) -> Result<Vec<Feed>, Stop> {
         let generation = self.grant.generation;
-        let mine = self.loaded.head.pending.iter().filter(|p| p.turn == turn && p.claimed == generation);
+        let mine = self
+            .loaded
+            .head
+            .pending
+            .iter()
+            .filter(|p| p.turn == turn && p.claimed == generation);
         let inputs: Vec<u64> = mine.map(|p| p.input).collect();
         self.feeds(&inputs).await
     }
@@ -255,7 +299,10 @@ impl Live {
         for (&input, row) in inputs.iter().zip(rows) {
             if let Submission::Message { content } = row.submission {
                 let content = patiently(|| core.fetch(&scope, &content)).await?;
-                feeds.push(Feed { input, content: super::history::as_list(content) });
+                feeds.push(Feed {
+                    input,
+                    content: super::history::as_list(content),
+                });
             }
         }
         Ok(feeds)
@@ -270,9 +317,15 @@ impl Live {
                 }
                 return Ok(());
             }
-            Observation::Message { text, phase, incomplete } => {
-                Op::Item(ItemBody::Message { text: self.keep(text.into()).await?, phase, incomplete })
-            }
+            Observation::Message {
+                text,
+                phase,
+                incomplete,
+            } => Op::Item(ItemBody::Message {
+                text: self.keep(text.into()).await?,
+                phase,
+                incomplete,
+            }),
             Observation::Reasoning { summary, native } => {
                 let native = match native {
                     Some(native) => Some(self.keep(native).await?),
@@ -280,10 +333,20 @@ impl Live {
                 };
                 Op::Item(ItemBody::Reasoning { summary, native })
             }
-            Observation::FunctionCall { call_id, name, arguments } => {
-                Op::Function { call_id, name, arguments: self.keep(arguments.into()).await? }
-            }
-            Observation::ToolEnded { call_id, end, output } => {
+            Observation::FunctionCall {
+                call_id,
+                name,
+                arguments,
+            } => Op::Function {
+                call_id,
+                name,
+                arguments: self.keep(arguments.into()).await?,
+            },
+            Observation::ToolEnded {
+                call_id,
+                end,
+                output,
+            } => {
                 let Some((number, mut row)) = desk.calls.remove(&call_id) else {
                     tracing::warn!(session = %self.session, call_id, "a call ended that was never claimed");
                     return Ok(());
@@ -334,7 +397,10 @@ impl Live {
         answer: oneshot::Sender<Result<(), Fenced>>,
     ) -> Result<(), Stop> {
         let arguments = self.keep(claim.arguments.clone().into()).await?;
-        desk.ops.push(Op::Began { claim: claim.clone(), arguments: arguments.clone() });
+        desk.ops.push(Op::Began {
+            claim: claim.clone(),
+            arguments: arguments.clone(),
+        });
         self.flush(desk).await?;
         let number = self.loaded.head.next.item - 1;
         let turn = self.loaded.head.turn.as_ref();
@@ -366,7 +432,12 @@ impl Live {
             // An environment that had been opened before and had to be created again has lost its files.
             let known = self.loaded.head.environment_opened;
             if created || !known {
-                desk.ops.insert(0, Op::Opened { lost: created && known });
+                desk.ops.insert(
+                    0,
+                    Op::Opened {
+                        lost: created && known,
+                    },
+                );
             }
         }
         desk.flush_at = None;
@@ -396,12 +467,19 @@ impl Live {
     /// What the harness's end means for the Turn.
     async fn conclude(&mut self, end: TurnEnd) -> Result<Option<Ending>, Stop> {
         self.refresh().await?;
-        let cancelled = self.loaded.head.turn.as_ref().is_some_and(|turn| turn.cancel.is_some());
+        let cancelled = self
+            .loaded
+            .head
+            .turn
+            .as_ref()
+            .is_some_and(|turn| turn.cancel.is_some());
         match end {
             // A Turn that was done before the cancel reached it is done; the cancel finds it so.
             TurnEnd::Completed => Ok(Some(Ending::Completed)),
             TurnEnd::Failed { .. } if cancelled => Ok(Some(Ending::Cancelled)),
-            TurnEnd::Failed { code, message } => Ok(Some(Ending::Failed(Failure { code, message }))),
+            TurnEnd::Failed { code, message } => {
+                Ok(Some(Ending::Failed(Failure { code, message })))
+            }
             TurnEnd::Cancelled => Ok(Some(Ending::Cancelled)),
             TurnEnd::Waiting => Ok(None),
             TurnEnd::Left if cancelled => Ok(Some(Ending::Cancelled)),
@@ -436,4 +514,3 @@ impl Drop for AbortOnDrop {
         self.0.abort();
     }
 }
-

@@ -63,7 +63,8 @@ impl MemoryStore {
     pub fn records(&self) -> Vec<Record> {
         let rows = self.lock();
         let all = rows.iter().flat_map(|(partition, rows)| {
-            rows.iter().map(move |(sort, row)| row.record(Key::new(partition.clone(), sort.clone())))
+            rows.iter()
+                .map(move |(sort, row)| row.record(Key::new(partition.clone(), sort.clone())))
         });
         all.collect()
     }

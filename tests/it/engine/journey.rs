@@ -23,8 +23,16 @@ async fn a_turn_runs_commands_and_saves_items_and_artifacts() {
             "Assistant: finished",
         ]
     );
-    let read = world.core.read_session(super::world::OWNER, &session).await.expect("readable");
-    let artifacts = world.core.list_artifacts(&read, None, &Default::default()).await.expect("listed");
+    let read = world
+        .core
+        .read_session(super::world::OWNER, &session)
+        .await
+        .expect("readable");
+    let artifacts = world
+        .core
+        .list_artifacts(&read, None, &Default::default())
+        .await
+        .expect("listed");
     assert_eq!(artifacts.data.len(), 1);
     assert_eq!(artifacts.data[0].path, "/workspace/outputs/report.md");
 }
@@ -40,22 +48,38 @@ async fn a_function_call_waits_without_a_worker_and_goes_on_in_the_same_turn() {
             "input": "@call ask {\"q\":1}\n@say thanks",
         }))
         .await;
-    world.until(&session, |s| s.status == SessionStatus::RequiresAction).await;
+    world
+        .until(&session, |s| s.status == SessionStatus::RequiresAction)
+        .await;
     for _ in 0..200 {
         if world.compute.runs() == 0 {
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
-    assert_eq!(world.compute.runs(), 0, "nothing runs while a client is awaited");
-    let now = world.core.get_session(super::world::OWNER, &session).await.expect("readable");
-    let rat_things::api::RequiredAction::FunctionCall { turn_id, call_id, .. } = &now.required_actions[0] else {
+    assert_eq!(
+        world.compute.runs(),
+        0,
+        "nothing runs while a client is awaited"
+    );
+    let now = world
+        .core
+        .get_session(super::world::OWNER, &session)
+        .await
+        .expect("readable");
+    let rat_things::api::RequiredAction::FunctionCall {
+        turn_id, call_id, ..
+    } = &now.required_actions[0]
+    else {
         panic!("{:?}", now.required_actions);
     };
     let answer = json!([{
         "type": "agent.session.input.tool_result", "turn_id": turn_id, "call_id": call_id,
         "success": true, "output": "42" }]);
-    world.send(&session, "k1", answer.clone()).await.expect("accepted");
+    world
+        .send(&session, "k1", answer.clone())
+        .await
+        .expect("accepted");
     world.settled(&session).await;
     assert_eq!(world.turns(&session).await, [TurnStatus::Completed]);
     assert_eq!(
@@ -66,16 +90,27 @@ async fn a_function_call_waits_without_a_worker_and_goes_on_in_the_same_turn() {
             "Assistant: thanks",
         ]
     );
-    let again = world.send(&session, "k1", answer.clone()).await.expect("the receipt");
+    let again = world
+        .send(&session, "k1", answer.clone())
+        .await
+        .expect("the receipt");
     assert!(again.repeated);
-    let other = world.send(&session, "k2", answer).await.expect_err("the call is over");
-    assert_eq!(other.to_string(), format!("Unknown pending tool call: {call_id}"));
+    let other = world
+        .send(&session, "k2", answer)
+        .await
+        .expect_err("the call is over");
+    assert_eq!(
+        other.to_string(),
+        format!("Unknown pending tool call: {call_id}")
+    );
 }
 
 #[tokio::test]
 async fn a_steer_joins_the_running_turn_and_a_queued_message_starts_the_next() {
     let world = World::new();
-    let session = world.create(managed("@exec true\n@sleep 150\n@say first")).await;
+    let session = world
+        .create(managed("@exec true\n@sleep 150\n@say first"))
+        .await;
     world.items_reach(&session, 2).await;
     let queued = json!([{
         "type": "agent.session.input.message", "delivery": "next_turn",
@@ -83,7 +118,10 @@ async fn a_steer_joins_the_running_turn_and_a_queued_message_starts_the_next() {
     world.send(&session, "k1", queued).await.expect("accepted");
     world.say(&session, "k2", "@say second").await;
     world.settled(&session).await;
-    assert_eq!(world.turns(&session).await, [TurnStatus::Completed, TurnStatus::Completed]);
+    assert_eq!(
+        world.turns(&session).await,
+        [TurnStatus::Completed, TurnStatus::Completed]
+    );
     assert_eq!(
         lines(&world.items(&session).await),
         [
@@ -106,12 +144,25 @@ async fn a_cancel_ends_the_turn_and_what_was_queued_survives_in_order() {
     for (key, text) in [("a", "@say one"), ("b", "@say two"), ("c", "@say three")] {
         let mut event = message(text);
         event["delivery"] = "next_turn".into();
-        world.send(&session, key, json!([event])).await.expect("accepted");
+        world
+            .send(&session, key, json!([event]))
+            .await
+            .expect("accepted");
     }
-    world.send(&session, "x", json!([{ "type": "agent.session.input.cancel" }])).await.expect("accepted");
+    world
+        .send(
+            &session,
+            "x",
+            json!([{ "type": "agent.session.input.cancel" }]),
+        )
+        .await
+        .expect("accepted");
     world.settled(&session).await;
     use TurnStatus::{Cancelled, Completed};
-    assert_eq!(world.turns(&session).await, [Cancelled, Completed, Completed, Completed]);
+    assert_eq!(
+        world.turns(&session).await,
+        [Cancelled, Completed, Completed, Completed]
+    );
     assert_eq!(
         lines(&world.items(&session).await),
         [
@@ -131,8 +182,18 @@ async fn a_cancel_ends_the_turn_and_what_was_queued_survives_in_order() {
 async fn a_deleted_session_is_gone_at_once_and_its_rows_soon() {
     let world = World::new();
     let session = world.create(managed("@sleep 60000")).await;
-    world.core.delete_session(super::world::OWNER, &session).await.expect("deleted");
-    assert!(world.core.get_session(super::world::OWNER, &session).await.is_err());
+    world
+        .core
+        .delete_session(super::world::OWNER, &session)
+        .await
+        .expect("deleted");
+    assert!(
+        world
+            .core
+            .get_session(super::world::OWNER, &session)
+            .await
+            .is_err()
+    );
     for _ in 0..400 {
         if world.store.records().is_empty() {
             return;

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use rat_things::api::{self, Item, TurnStatus};
 use rat_things::backend::harness::responses::{Options, ResponsesHarness};
+use rat_things::backend::local::clock::SystemClock;
 use rat_things::backend::local::compute::InProcessCompute;
 use rat_things::backend::local::ids::SystemIds;
-use rat_things::backend::local::clock::SystemClock;
+use rat_things::backend::memory::MemoryStore;
 use rat_things::backend::memory::bell::MemoryBell;
 use rat_things::backend::memory::blobs::MemoryBlobs;
 use rat_things::backend::memory::environments::{Files, Scripted, ScriptedEnvironments};
-use rat_things::backend::memory::MemoryStore;
 use rat_things::backend::model::demo::DemoModel;
 use rat_things::engine::accept::Accepted;
 use rat_things::engine::core::{Core, Settings};
@@ -48,7 +48,9 @@ impl World {
     }
 
     /// A world whose commands do what `script` says.
-    pub fn with(script: impl Fn(&ExecSpec, &mut Files) -> Scripted + Send + Sync + 'static) -> World {
+    pub fn with(
+        script: impl Fn(&ExecSpec, &mut Files) -> Scripted + Send + Sync + 'static,
+    ) -> World {
         World::over(Arc::new(MemoryStore::new()), Arc::new(DemoModel), script)
     }
 
@@ -64,7 +66,10 @@ impl World {
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             bell: Arc::new(MemoryBell::new()),
-            settings: Settings { batch_ms: 5, ..Settings::default() },
+            settings: Settings {
+                batch_ms: 5,
+                ..Settings::default()
+            },
         };
         let environments = Arc::new(ScriptedEnvironments::new(script));
         let harness: Arc<dyn Harness> = Arc::new(ResponsesHarness::new(model, Options::default()));
@@ -86,7 +91,14 @@ impl World {
             environments.clone() as Arc<dyn Environments>,
         );
         tokio::spawn(dispatcher.run(stopped));
-        World { core, store, environments, worker, compute, stop }
+        World {
+            core,
+            store,
+            environments,
+            worker,
+            compute,
+            stop,
+        }
     }
 
     /// Stops the dispatcher.
@@ -101,8 +113,12 @@ impl World {
 
     /// Creates a Session, or not.
     pub async fn try_create(&self, request: serde_json::Value) -> Result<SessionId, EngineError> {
-        let params = api::parse_session_create(request.to_string().as_bytes()).expect("a valid request");
-        self.core.create_session(OWNER, None, &params).await.map(|created| created.session)
+        let params =
+            api::parse_session_create(request.to_string().as_bytes()).expect("a valid request");
+        self.core
+            .create_session(OWNER, None, &params)
+            .await
+            .map(|created| created.session)
     }
 
     /// Sends events.
@@ -119,32 +135,57 @@ impl World {
 
     /// Sends one text message.
     pub async fn say(&self, session: &SessionId, key: &str, text: &str) -> Accepted {
-        self.send(session, key, serde_json::json!([message(text)])).await.expect("accepted")
+        self.send(session, key, serde_json::json!([message(text)]))
+            .await
+            .expect("accepted")
     }
 
     /// Waits until the Session owes nothing.
     pub async fn settled(&self, session: &SessionId) {
-        self.until(session, |s| !matches!(s.status, api::SessionStatus::InProgress)).await;
+        self.until(session, |s| {
+            !matches!(s.status, api::SessionStatus::InProgress)
+        })
+        .await;
     }
 
     /// Waits until the Session is as asked.
     pub async fn until(&self, session: &SessionId, done: impl Fn(&api::AgentSession) -> bool) {
         for _ in 0..1_000 {
-            let now = self.core.get_session(OWNER, session).await.expect("readable");
+            let now = self
+                .core
+                .get_session(OWNER, session)
+                .await
+                .expect("readable");
             if done(&now) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        let read = self.core.read_session(OWNER, session).await.expect("readable");
+        let read = self
+            .core
+            .read_session(OWNER, session)
+            .await
+            .expect("readable");
         panic!("not reached: {:#?}", read.head);
     }
 
     /// All Items, oldest first.
     pub async fn items(&self, session: &SessionId) -> Vec<Item> {
-        let read = self.core.read_session(OWNER, session).await.expect("readable");
-        let query = ListQuery { limit: 100, ascending: true, after: None };
-        self.core.list_items(&read, None, &query).await.expect("listed").data
+        let read = self
+            .core
+            .read_session(OWNER, session)
+            .await
+            .expect("readable");
+        let query = ListQuery {
+            limit: 100,
+            ascending: true,
+            after: None,
+        };
+        self.core
+            .list_items(&read, None, &query)
+            .await
+            .expect("listed")
+            .data
     }
 
     /// Waits until the transcript has so many Items that are final.
@@ -161,8 +202,16 @@ impl World {
 
     /// All Turns' states, oldest first.
     pub async fn turns(&self, session: &SessionId) -> Vec<TurnStatus> {
-        let read = self.core.read_session(OWNER, session).await.expect("readable");
-        let query = ListQuery { limit: 100, ascending: true, after: None };
+        let read = self
+            .core
+            .read_session(OWNER, session)
+            .await
+            .expect("readable");
+        let query = ListQuery {
+            limit: 100,
+            ascending: true,
+            after: None,
+        };
         let (page, _) = self.core.list_turns(&read, &query).await.expect("listed");
         page.data.into_iter().map(|turn| turn.status).collect()
     }
@@ -191,21 +240,34 @@ pub fn lines(items: &[Item]) -> Vec<String> {
                     .content
                     .iter()
                     .map(|part| match part {
-                        api::MessageContent::InputText { text } | api::MessageContent::OutputText { text } => {
-                            text.as_str()
-                        }
+                        api::MessageContent::InputText { text }
+                        | api::MessageContent::OutputText { text } => text.as_str(),
                         api::MessageContent::InputImage { .. } => "[image]",
                     })
                     .collect();
                 format!("{:?}: {}", message.role, text.join(" "))
             }
             Item::CommandExecution(command) => {
-                format!("$ {} [{:?} {:?}]", command.command, command.status, command.exit_code)
+                format!(
+                    "$ {} [{:?} {:?}]",
+                    command.command, command.status, command.exit_code
+                )
             }
-            Item::FunctionCall(call) => format!("{}({}) [{:?}]", call.name, call.arguments, call.status),
-            Item::FunctionCallOutput(output) => format!("-> {:?} {:?}", output.output, output.error),
+            Item::FunctionCall(call) => {
+                format!("{}({}) [{:?}]", call.name, call.arguments, call.status)
+            }
+            Item::FunctionCallOutput(output) => {
+                format!("-> {:?} {:?}", output.output, output.error)
+            }
             Item::Reasoning(reasoning) => {
-                format!("thinks: {}", reasoning.summary.iter().map(|s| s.text.as_str()).collect::<String>())
+                format!(
+                    "thinks: {}",
+                    reasoning
+                        .summary
+                        .iter()
+                        .map(|s| s.text.as_str())
+                        .collect::<String>()
+                )
             }
             other => format!("{other:?}"),
         })
