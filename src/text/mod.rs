@@ -2,7 +2,7 @@
 //!
 //! Everything here is pure: no terminal, no clock, no environment. Whoever prints decides where the words go; this module
 //! decides that they cannot steer a terminal. Surprising: escaping is not reversible here. Where exact bytes matter, the
-//! writers use the escapes of their own format instead ([`escape`] for tab-separated values).
+//! writers use the escapes of their own format instead ([`escape()`] for tab-separated values).
 
 mod cells;
 mod escape;

@@ -180,7 +180,8 @@ fn scrub(raw: &str, form: Form) -> String {
     }
     let mut scrubber = Scrubber {
         out: String::with_capacity(raw.len() + 16),
-        line_start: 0,
+        column: 0,
+        measured: 0,
         base: None,
         marks: 0,
         form,
@@ -198,8 +199,9 @@ fn scrub(raw: &str, form: Form) -> String {
 /// what it wrote; that is what makes sanitising twice the same as once.
 struct Scrubber {
     out: String,
-    /// Where the current line begins in `out`.
-    line_start: usize,
+    /// Column of the byte `measured` of `out`; measuring goes on from there, so that many tabs cost no more than few.
+    column: usize,
+    measured: usize,
     /// The visible character that marks attach to; `None` at the start of a line.
     base: Option<char>,
     /// Marks on it so far.
@@ -250,7 +252,8 @@ impl Scrubber {
             Form::Line => self.visible(' '),
             Form::Block => {
                 self.out.push('\n');
-                self.line_start = self.out.len();
+                self.column = 0;
+                self.measured = self.out.len();
                 self.base = None;
                 self.marks = 0;
             }
@@ -258,11 +261,14 @@ impl Scrubber {
     }
 
     fn tab(&mut self) {
-        let spaces = match self.form {
-            Form::Line => 1,
-            Form::Block => TAB_CELLS - cells(&self.out[self.line_start..]) % TAB_CELLS,
-        };
+        if self.form == Form::Line {
+            return self.visible(' ');
+        }
+        self.column += cells(&self.out[self.measured..]);
+        let spaces = TAB_CELLS - self.column % TAB_CELLS;
         (0..spaces).for_each(|_| self.visible(' '));
+        self.column += spaces;
+        self.measured = self.out.len();
     }
 
     /// C0 and DEL have pictures in Unicode; C1 has none.

@@ -1,6 +1,6 @@
 //! Wrapping safe text to a width in display cells.
 
-use super::cells::{cells, split_at_cells};
+use super::cells::{clusters, split_at_cells};
 use super::safe::{SafeBlock, SafeText};
 
 /// `block` in lines of at most `width_cells`: broken at spaces where there are any, inside a word where there are none.
@@ -17,8 +17,12 @@ pub fn wrap(block: &SafeBlock, width_cells: usize) -> Vec<SafeText> {
 
 fn wrap_line(line: &str, width: usize, out: &mut Vec<SafeText>) {
     let mut rest = line;
-    while cells(rest) > width {
+    loop {
+        // Looks no further than one line ahead: a line of a megabyte is wrapped in one pass.
         let (fits, beyond) = split_at_cells(rest, width);
+        if beyond.is_empty() {
+            return out.push(SafeText::already_safe(rest.to_owned()));
+        }
         let cut = if beyond.starts_with(' ') {
             fits.len()
         } else {
@@ -34,7 +38,6 @@ fn wrap_line(line: &str, width: usize, out: &mut Vec<SafeText>) {
             return;
         }
     }
-    out.push(SafeText::already_safe(rest.to_owned()));
 }
 
 /// Where the last word of `fits` begins, if a word stands before it.
@@ -44,7 +47,7 @@ fn break_after_word(fits: &str) -> Option<usize> {
 }
 
 fn first_cluster(text: &str) -> usize {
-    super::cells::clusters(text)
+    clusters(text)
         .next()
         .map_or(text.len(), |(cluster, _)| cluster.len())
 }

@@ -142,8 +142,8 @@ pub struct LimitSettings {
     pub recovery: RecoveryChoice,
 }
 
-/// `[ui]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// `[ui]`. The default is what holds before a configuration was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UiSettings {
     /// When to use colour.
     pub color: ColorChoice,

@@ -32,7 +32,7 @@ pub struct OutputArgs {
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Say more; twice for the log
+    /// Say more on standard error; repeat for still more
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
 

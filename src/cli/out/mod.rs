@@ -8,6 +8,7 @@
 mod args;
 mod cell;
 pub mod codes;
+mod console;
 mod data;
 mod details;
 mod error;
@@ -31,6 +32,7 @@ mod docs;
 pub use args::OutputArgs;
 pub use cell::{Cell, Times};
 pub use codes::Code;
+pub use console::Console;
 pub use data::Out;
 pub use details::Details;
 pub use error::CliError;

@@ -49,9 +49,9 @@ impl Mode {
 pub struct Spot(Arc<Mutex<Option<ProgressBar>>>);
 
 impl Spot {
-    /// Runs `write` with the moving line out of the way.
+    /// Runs `write` with the moving line out of the way. `write` only writes: the line stays locked meanwhile, so that
+    /// touching a [`Progress`] in there would wait for ever.
     pub fn suspend<R>(&self, write: impl FnOnce() -> R) -> R {
-        // The lock is not held while writing: `write` may be slow, and may itself start or end progress.
         let bar = self.bar().clone();
         match bar {
             Some(bar) => bar.suspend(write),
@@ -167,15 +167,20 @@ impl Shown {
         }
     }
 
-    /// Makes it visible; called once, after the delay.
+    /// Makes it visible; called once, after the delay. While something else moves, only that is shown.
     fn appear(&self, target: ProgressDrawTarget) {
         let mut state = self.state();
-        state.visible = true;
         if self.mode == Mode::Spinner {
+            let mut spot = self.say.spot().bar();
+            if spot.is_some() {
+                return;
+            }
             self.bar.set_draw_target(target);
-            *self.say.spot().bar() = Some(self.bar.clone());
+            *spot = Some(self.bar.clone());
+            drop(spot);
             self.bar.enable_steady_tick(TICK);
         }
+        state.visible = true;
         self.tell(&state.label);
     }
 
@@ -321,14 +326,28 @@ mod tests {
         shown.appear(ProgressDrawTarget::term_like(Box::new(screen.clone())));
         shown.bar.tick();
         assert!(
-            screen.text().contains("working\\u{241b}[2J")
-                || screen.text().contains("working\\x1b[2J"),
+            screen.text().contains("working\\x1b[2J"),
             "{}",
             screen.text()
         );
         say.spot().suspend(|| assert_eq!(screen.text(), ""));
         shown.disappear();
         assert_eq!(screen.text(), "");
+        assert!(say.spot().bar().is_none());
+    }
+
+    #[test]
+    fn one_spinner_at_a_time() {
+        let (say, _) = say(&terminal(TTY, &[]));
+        let (first, second) = (OneLine::default(), OneLine::default());
+        let outer = Shown::new(&say, Mode::Spinner, "outer".into());
+        outer.appear(ProgressDrawTarget::term_like(Box::new(first.clone())));
+        let inner = Shown::new(&say, Mode::Spinner, "inner".into());
+        inner.appear(ProgressDrawTarget::term_like(Box::new(second.clone())));
+        inner.disappear();
+        assert_eq!(second.text(), "");
+        assert!(say.spot().bar().is_some(), "the outer one goes on");
+        outer.disappear();
         assert!(say.spot().bar().is_none());
     }
 

@@ -3,7 +3,7 @@
 use super::cell::{Cell, Times, tsv_row};
 use super::paint::{Role, paint};
 use super::terminal::Stream;
-use crate::text::{SafeText, pad, truncate};
+use crate::text::{SafeText, truncate};
 
 /// Cells between two columns.
 const GAP: usize = 2;
@@ -189,8 +189,8 @@ pub(super) fn loose_row(cells: &[Cell], stream: &Stream, times: &Times) -> Strin
     let parts: Vec<_> = cells
         .iter()
         .map(|cell| {
-            let shown = pad(&cell.shown(times).shown(stream.glyphs), 1);
-            paint(&shown, cell.role(), stream.colour)
+            let shown = cell.shown(times);
+            paint(&shown.shown(stream.glyphs), cell.role(), stream.colour)
         })
         .collect();
     format!("{}\n", parts.join("  ").trim_end_matches(' '))

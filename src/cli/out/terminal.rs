@@ -98,7 +98,12 @@ impl Terminal {
     /// Decides from facts, environment and settings. `glyphs` is the configured choice, if there is one.
     pub fn new(facts: Facts, vars: &Vars, color: ColorChoice, glyphs: Option<Glyphs>) -> Terminal {
         let dumb = vars.text("TERM").is_some_and(|term| term == "dumb");
-        let for_terminals = glyphs.unwrap_or_else(|| glyphs_of_locale(vars));
+        let for_terminals = match (glyphs, glyphs_of_locale(vars)) {
+            // Who asks for Unicode knows the terminal better than the locale does.
+            (Some(Glyphs::Unicode), _) => Glyphs::Unicode,
+            (None, locale) | (Some(_), locale @ Glyphs::SevenBit) => locale,
+            (Some(chosen), _) => chosen,
+        };
         let stream = |tty: bool, columns: Option<u16>| Stream {
             tty,
             colour: match color {
@@ -265,13 +270,15 @@ mod tests {
                 "{vars:?}"
             );
         }
-        let chosen = Terminal::new(
-            TTY,
-            &Vars::fixed::<&str, &str>([]),
-            ColorChoice::Auto,
-            Some(Glyphs::Ascii),
-        );
-        assert_eq!(chosen.stdout.glyphs, Glyphs::Ascii);
+        for (chosen, locale, expected) in [
+            (Glyphs::Ascii, "C.UTF-8", Glyphs::Ascii),
+            (Glyphs::Ascii, "C", Glyphs::SevenBit),
+            (Glyphs::Unicode, "C", Glyphs::Unicode),
+        ] {
+            let vars = Vars::fixed([("LANG", locale)]);
+            let terminal = Terminal::new(TTY, &vars, ColorChoice::Auto, Some(chosen));
+            assert_eq!(terminal.stdout.glyphs, expected, "{chosen:?} {locale}");
+        }
     }
 
     #[test]

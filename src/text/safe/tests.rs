@@ -72,6 +72,13 @@ fn tabs_become_spaces() {
 }
 
 #[test]
+fn a_megabyte_of_tabs_is_not_worth_a_second_look() {
+    // Measured from the start of the line at every tab, this would not end today.
+    let safe = SafeBlock::block(&"\t".repeat(1 << 20));
+    assert_eq!(safe.as_str().len(), TAB_CELLS << 20);
+}
+
+#[test]
 fn reordering_and_hiding_characters_are_shown() {
     line("user\u{202e}gpj.exe", "user\\u{202e}gpj.exe");
     line(
