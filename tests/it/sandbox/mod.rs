@@ -1,1 +1,4 @@
-//! See the index.
+//! Isolation of managed environments. Every test starts real sandboxes; where none can be started, it fails with the refusal.
+
+mod exec;
+mod world;
