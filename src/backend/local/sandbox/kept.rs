@@ -116,7 +116,7 @@ mod tests {
         check(
             8,
             &["abcö".as_bytes(), b"------", "öxyz".as_bytes()],
-            "abc\n[… 9 bytes left out …]\nxyz",
+            "abc\n[… 10 bytes left out …]\nxyz",
         );
         check(
             8,
