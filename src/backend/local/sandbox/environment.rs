@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -14,6 +14,7 @@ use tokio::sync::{Notify, mpsc, watch};
 use super::control::Control;
 use super::exec::Exec;
 use super::launch::kill_half_started;
+use super::proxy::Proxy;
 use super::wire::Command;
 use super::{capture, variables};
 use crate::engine::ports::{
@@ -34,6 +35,8 @@ pub(super) struct LocalEnvironment {
     pub(super) workspace: PathBuf,
     /// Variables of every command.
     pub(super) variables: BTreeMap<String, String>,
+    /// Its way out, while it is open.
+    pub(super) proxy: Mutex<Option<Proxy>>,
     /// Its end.
     pub(super) end: End,
 }
@@ -128,6 +131,7 @@ impl Environment for LocalEnvironment {
 
     async fn close(&self) {
         self.control.hang_up();
+        *self.proxy.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.end.wait().await;
     }
 }

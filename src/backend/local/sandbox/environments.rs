@@ -17,6 +17,7 @@ use super::control::Control;
 use super::environment::{End, LocalEnvironment};
 use super::home::{self, Home};
 use super::launch::{self, Launched, Launcher};
+use super::proxy::{Proxy, Reach, Rules};
 use super::wire::Setup;
 use super::{facts, layout, refusal, variables};
 use crate::engine::ids::{Kind, random};
@@ -34,6 +35,7 @@ pub struct LocalEnvironments {
     program: OwnedFd,
     /// Whom sandboxes run as, if that is not us.
     run_as: Option<RunAs>,
+    reach: Reach,
     launcher: OnceLock<Launcher>,
     open: Mutex<HashMap<String, Arc<Slot>>>,
     works: OnceLock<()>,
@@ -53,10 +55,17 @@ impl LocalEnvironments {
             config,
             program,
             run_as,
+            reach: Reach::default(),
             launcher: OnceLock::new(),
             open: Mutex::new(HashMap::new()),
             works: OnceLock::new(),
         })
+    }
+
+    /// With another way to reach hosts, for tests.
+    pub fn with_reach(mut self, reach: Reach) -> LocalEnvironments {
+        self.reach = reach;
+        self
     }
 
     fn slot(&self, id: &str) -> Arc<Slot> {
@@ -96,6 +105,8 @@ impl LocalEnvironments {
         spec: &EnvironmentSpec,
     ) -> Result<(LocalEnvironment, bool), EnvironmentError> {
         let sandboxed = spec.isolation == Isolation::Sandbox;
+        let rules = Rules::of(&spec.network).map_err(|e| EnvironmentError::Failed(e.to_string()))?;
+        let rules = rules.filter(|_| sandboxed);
         let launcher = if sandboxed {
             Some(self.launcher()?)
         } else {
@@ -113,7 +124,7 @@ impl LocalEnvironments {
             _ => failed("cannot start the sandbox", &e),
         })?;
         let created = home.created;
-        let environment = self.greet(spec, home, started).await?;
+        let environment = self.greet(spec, home, started, rules).await?;
         Ok((environment, created))
     }
 
@@ -123,22 +134,23 @@ impl LocalEnvironments {
         spec: &EnvironmentSpec,
         home: Home,
         mut started: Launched,
+        rules: Option<Rules>,
     ) -> Result<LocalEnvironment, EnvironmentError> {
         let stderr = started.child.stderr.take();
         let control = Control::new(started.control)
             .map(Arc::new)
             .map_err(|e| failed("cannot use the control socket", &e))?;
         let sandboxed = spec.isolation == Isolation::Sandbox;
-        let proxy = sandboxed && spec.network != Network::Disabled;
+        let proxied = rules.is_some();
         let workspace = home.workspace.display().to_string();
         let setup = self.setup(
             sandboxed,
-            proxy,
+            proxied,
             if sandboxed { "/workspace" } else { &workspace },
         );
         let patience = Duration::from_millis(self.config.start_timeout_ms);
         let greeted = tokio::time::timeout(patience, control.greet(setup)).await;
-        let Ok(Ok(_listener)) = greeted else {
+        let Ok(Ok(listener)) = greeted else {
             control.hang_up();
             if greeted.is_err() {
                 launch::kill_half_started(&mut started.child).await;
@@ -154,9 +166,15 @@ impl LocalEnvironments {
                 Ok(_) => EnvironmentError::Failed(said),
             });
         };
+        let proxy = match (listener, rules) {
+            (Some(listener), Some(rules)) => Proxy::start(listener, rules, self.reach.clone())
+                .map(Some)
+                .map_err(|e| failed("cannot start its proxy", &e))?,
+            _ => None,
+        };
         tokio::spawn(Arc::clone(&control).listen());
         let variables = match spec.isolation {
-            Isolation::Sandbox => variables::sandboxed(proxy),
+            Isolation::Sandbox => variables::sandboxed(proxied),
             Isolation::UnsafeNone => variables::bare(&workspace),
         };
         Ok(LocalEnvironment {
@@ -165,6 +183,7 @@ impl LocalEnvironments {
             control,
             workspace: home.workspace,
             variables,
+            proxy: std::sync::Mutex::new(proxy),
         })
     }
 

@@ -134,7 +134,7 @@ mod tests {
         let locked = dir.path().join("a/b");
         std::fs::create_dir_all(&locked).expect("mkdir");
         std::fs::write(locked.join("f"), "").expect("write");
-        std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0)).expect("chmod");
+        std::fs::set_permissions(&locked, std::fs::Permissions::from_mode(0o000)).expect("chmod");
         // Deeper than any path may be long.
         let mut at = openat(
             std::fs::File::open(dir.path()).expect("open"),

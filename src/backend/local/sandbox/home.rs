@@ -115,7 +115,7 @@ fn take_lock(dir: &OwnedFd, dir_path: &Path) -> io::Result<Option<OwnedFd>> {
     }
     // Whoever held it before may have removed the environment: then this lock is of a file that has no name any more.
     let held = fstat(&lock)?;
-    match stat(&dir_path.join("lock")) {
+    match stat(dir_path.join("lock")) {
         Ok(named) if (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino) => Ok(Some(lock)),
         Ok(_) | Err(Errno::NOENT) => Ok(None),
         Err(e) => Err(e.into()),

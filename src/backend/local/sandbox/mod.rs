@@ -3,6 +3,7 @@
 //! - [`environments`](LocalEnvironments) opens, finds and removes them; `home` is one's directory and lock; `launch` and `layout` start
 //!   the launcher; `refusal` says why that is impossible here.
 //! - `environment` is one that is open; `control` and `wire` speak with PID 1; `exec` follows one command; `capture` takes outputs.
+//! - [`proxy`] is the only way to a network.
 //! - [`init`] is PID 1.
 //!
 //! What stops an agent is that things are not there (mounts, processes, networks), not that they are forbidden. What is surprising:
@@ -22,6 +23,7 @@ mod kept;
 mod launch;
 mod layout;
 mod packet;
+pub mod proxy;
 mod refusal;
 mod variables;
 mod wire;
