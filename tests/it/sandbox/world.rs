@@ -120,6 +120,19 @@ impl Sandbox {
         end.output.trim().to_owned()
     }
 
+    /// The error of a system call made by a command; 0 if it succeeded. `arguments` are Perl expressions.
+    pub async fn errno(&self, call: libc::c_long, arguments: &str) -> i32 {
+        let comma = if arguments.is_empty() { "" } else { "," };
+        // Perl passes variables by address, so a string must not be a literal.
+        let script = format!(
+            "my @a = ({call}{comma} {arguments}); my $r = syscall($a[0], @a[1..$#a]); print $r == -1 ? $!+0 : 0"
+        );
+        let end = self.exec(argv(&["perl", "-e", &script])).await;
+        end.output
+            .parse()
+            .unwrap_or_else(|_| panic!("{script}: {end:?}"))
+    }
+
     /// Starts a script that goes on until it is cancelled or ends.
     pub fn begin(&self, spec: ExecSpec) -> Begun {
         let (live, output) = mpsc::channel(64);

@@ -105,7 +105,8 @@ impl LocalEnvironments {
         spec: &EnvironmentSpec,
     ) -> Result<(LocalEnvironment, bool), EnvironmentError> {
         let sandboxed = spec.isolation == Isolation::Sandbox;
-        let rules = Rules::of(&spec.network).map_err(|e| EnvironmentError::Failed(e.to_string()))?;
+        let rules =
+            Rules::of(&spec.network).map_err(|e| EnvironmentError::Failed(e.to_string()))?;
         let rules = rules.filter(|_| sandboxed);
         let launcher = if sandboxed {
             Some(self.launcher()?)

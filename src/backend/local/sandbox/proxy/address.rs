@@ -71,11 +71,17 @@ pub(super) fn own() -> Vec<IpAddr> {
             if let Some(address) = interface.ifa_addr.as_ref() {
                 match i32::from(address.sa_family) {
                     libc::AF_INET => {
-                        let v4 = interface.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned();
+                        let v4 = interface
+                            .ifa_addr
+                            .cast::<libc::sockaddr_in>()
+                            .read_unaligned();
                         own.push(Ipv4Addr::from_bits(u32::from_be(v4.sin_addr.s_addr)).into());
                     }
                     libc::AF_INET6 => {
-                        let v6 = interface.ifa_addr.cast::<libc::sockaddr_in6>().read_unaligned();
+                        let v6 = interface
+                            .ifa_addr
+                            .cast::<libc::sockaddr_in6>()
+                            .read_unaligned();
                         own.push(Ipv6Addr::from(v6.sin6_addr.s6_addr).into());
                     }
                     _ => {}

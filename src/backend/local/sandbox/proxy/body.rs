@@ -41,7 +41,11 @@ async fn chunks(
 ) -> io::Result<()> {
     loop {
         let line = line(from).await?;
-        let size = line.split(';').next().unwrap_or_default().trim_end_matches([' ', '\t']);
+        let size = line
+            .split(';')
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches([' ', '\t']);
         let size = chunk_size(size).ok_or(io::ErrorKind::InvalidData)?;
         // Extensions are dropped: nobody needs them, and they have been used to smuggle.
         to.write_all(format!("{size:x}\r\n").as_bytes()).await?;
@@ -77,7 +81,9 @@ async fn trailers(
 /// A line without its CRLF. A bare line feed is an error.
 async fn line(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<String> {
     let mut line = Vec::new();
-    from.take(MAX_LINE_BYTES).read_until(b'\n', &mut line).await?;
+    from.take(MAX_LINE_BYTES)
+        .read_until(b'\n', &mut line)
+        .await?;
     let text = String::from_utf8(line).map_err(|_| io::ErrorKind::InvalidData)?;
     match text.strip_suffix("\r\n") {
         Some(text) if !text.contains('\r') => Ok(text.to_owned()),
@@ -102,8 +108,11 @@ mod tests {
         let (done, to, rest) = passed(Body::Length(3), "abcGET http://evil/").await;
         assert!(done.is_ok());
         assert_eq!((to.as_str(), rest.as_str()), ("abc", "GET http://evil/"));
-        let (done, to, rest) =
-            passed(Body::Chunked, "3;x=y\r\nabc\r\n0A\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\nGET /").await;
+        let (done, to, rest) = passed(
+            Body::Chunked,
+            "3;x=y\r\nabc\r\n0A\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\nGET /",
+        )
+        .await;
         assert!(done.is_ok());
         assert_eq!(to, "3\r\nabc\r\na\r\n0123456789\r\n0\r\n\r\n");
         assert_eq!(rest, "GET /");
@@ -111,7 +120,16 @@ mod tests {
 
     #[tokio::test]
     async fn malformed_chunks_end_the_exchange() {
-        for bytes in ["", "3\nabc\n0\n\n", "+3\r\nabc\r\n", "0x3\r\nabc\r\n", "3\r\nabcd\r\n", "ffffffffffffffffff\r\n", "3\r\nab", "0\r\n"] {
+        for bytes in [
+            "",
+            "3\nabc\n0\n\n",
+            "+3\r\nabc\r\n",
+            "0x3\r\nabc\r\n",
+            "3\r\nabcd\r\n",
+            "ffffffffffffffffff\r\n",
+            "3\r\nab",
+            "0\r\n",
+        ] {
             assert!(passed(Body::Chunked, bytes).await.0.is_err(), "{bytes:?}");
         }
         assert!(passed(Body::Length(3), "ab").await.0.is_err());

@@ -149,7 +149,9 @@ async fn answer(mut client: BufReader<TcpStream>, status: &str, reason: &str) ->
 }
 
 async fn tunnel(mut client: BufReader<TcpStream>, mut origin: TcpStream) -> io::Result<()> {
-    client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
+    client
+        .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        .await?;
     tokio::io::copy_bidirectional(&mut client, &mut origin).await?;
     Ok(())
 }

@@ -45,7 +45,9 @@ const NOT_FORWARDED: &[&str] = &[
 /// Reads a head, up to and including its empty line. The error is for the client.
 pub(super) fn parse(head: &[u8]) -> Result<Request, &'static str> {
     let head = std::str::from_utf8(head).map_err(|_| "the request head is not text")?;
-    let head = head.strip_suffix("\r\n\r\n").ok_or("the request head is cut short")?;
+    let head = head
+        .strip_suffix("\r\n\r\n")
+        .ok_or("the request head is cut short")?;
     let mut lines = head.split("\r\n");
     let line = lines.next().unwrap_or_default();
     let fields = lines.map(Field::parse).collect::<Result<Vec<_>, _>>()?;
@@ -84,7 +86,10 @@ impl Field<'_> {
         if !is_token(name) || value.bytes().any(|b| b < b' ' && b != b'\t' || b == 0x7f) {
             return Err("a header field is malformed");
         }
-        Ok(Field { name, value: value.trim_matches([' ', '\t']) })
+        Ok(Field {
+            name,
+            value: value.trim_matches([' ', '\t']),
+        })
     }
 
     fn is(&self, name: &str) -> bool {
@@ -93,7 +98,10 @@ impl Field<'_> {
 }
 
 fn is_token(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+    !text.is_empty()
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
 }
 
 /// The authority and the path of `http://authority/path`.
@@ -107,7 +115,11 @@ fn absolute(target: &str) -> Result<(Authority, String), &'static str> {
     if path.contains('#') || !path.bytes().all(|b| b.is_ascii_graphic()) {
         return Err("the path is malformed");
     }
-    let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+    let path = if path.starts_with('/') {
+        path.to_owned()
+    } else {
+        format!("/{path}")
+    };
     Ok((authority, path))
 }
 
@@ -119,12 +131,20 @@ fn strip_scheme(target: &str) -> Option<&str> {
 fn body(fields: &[Field<'_>]) -> Result<Body, &'static str> {
     let mut lengths = fields.iter().filter(|field| field.is("content-length"));
     let mut codings = fields.iter().filter(|field| field.is("transfer-encoding"));
-    match (lengths.next(), lengths.next(), codings.next(), codings.next()) {
+    match (
+        lengths.next(),
+        lengths.next(),
+        codings.next(),
+        codings.next(),
+    ) {
         (None, None, None, None) => Ok(Body::Length(0)),
         (Some(length), None, None, None) => {
-            let digits = !length.value.is_empty() && length.value.bytes().all(|b| b.is_ascii_digit());
+            let digits =
+                !length.value.is_empty() && length.value.bytes().all(|b| b.is_ascii_digit());
             let length = length.value.parse().ok().filter(|_| digits);
-            length.map(Body::Length).ok_or("the content length is malformed")
+            length
+                .map(Body::Length)
+                .ok_or("the content length is malformed")
         }
         (None, None, Some(coding), None) if coding.value.eq_ignore_ascii_case("chunked") => {
             Ok(Body::Chunked)
@@ -165,9 +185,15 @@ mod tests {
 
     fn forward(head: &str) -> (String, String, Body) {
         match parse(head.as_bytes()).expect("understood") {
-            Request::Forward { authority, head, body } => {
-                (authority.to_string(), String::from_utf8(head).expect("text"), body)
-            }
+            Request::Forward {
+                authority,
+                head,
+                body,
+            } => (
+                authority.to_string(),
+                String::from_utf8(head).expect("text"),
+                body,
+            ),
             Request::Connect(authority) => panic!("a tunnel to {authority}"),
         }
     }
@@ -188,10 +214,14 @@ mod tests {
 
     #[test]
     fn lengths_and_ports_are_kept() {
-        let (_, head, body) =
-            forward("POST http://h:8080 HTTP/1.0\r\nContent-Length: 5\r\nConnection: content-length\r\n\r\n");
+        let (_, head, body) = forward(
+            "POST http://h:8080 HTTP/1.0\r\nContent-Length: 5\r\nConnection: content-length\r\n\r\n",
+        );
         assert_eq!(body, Body::Length(5));
-        assert_eq!(head, "POST / HTTP/1.1\r\nHost: h:8080\r\nConnection: close\r\nContent-Length: 5\r\n\r\n");
+        assert_eq!(
+            head,
+            "POST / HTTP/1.1\r\nHost: h:8080\r\nConnection: close\r\nContent-Length: 5\r\n\r\n"
+        );
         let (_, _, body) = forward("PUT HTTP://h?q HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n");
         assert_eq!(body, Body::Chunked);
     }

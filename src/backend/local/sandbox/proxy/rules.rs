@@ -61,7 +61,10 @@ impl fmt::Display for Authority {
 /// Digits only: `u16::from_str` would take a sign.
 fn parse_port(text: &str) -> Option<u16> {
     let digits = !text.is_empty() && text.len() <= 5 && text.bytes().all(|b| b.is_ascii_digit());
-    digits.then(|| text.parse().ok()).flatten().filter(|port| *port != 0)
+    digits
+        .then(|| text.parse().ok())
+        .flatten()
+        .filter(|port| *port != 0)
 }
 
 fn parse_host(text: &str) -> Option<Host> {
@@ -73,12 +76,16 @@ fn parse_host(text: &str) -> Option<Host> {
     let label_ok = |label: &str| {
         !label.is_empty()
             && label.len() <= 63
-            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+            && label
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
     };
     let last = name.rsplit('.').next()?;
     // `2130706433`, `0x7f000001`, `127.1`, `0177.0.0.1`: addresses, to some.
     let numeric = last.bytes().all(|b| b.is_ascii_digit())
-        || last.strip_prefix("0x").is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
+        || last
+            .strip_prefix("0x")
+            .is_some_and(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()));
     (name.len() <= 253 && name.split('.').all(label_ok) && !numeric).then_some(Host::Name(name))
 }
 
@@ -152,11 +159,15 @@ impl Rule {
 
     fn covers(&self, name: &str, port: u16) -> bool {
         let name_fits = if self.below {
-            name.strip_suffix(&self.name).is_some_and(|front| front.len() > 1 && front.ends_with('.'))
+            name.strip_suffix(&self.name)
+                .is_some_and(|front| front.len() > 1 && front.ends_with('.'))
         } else {
             name == self.name
         };
-        name_fits && self.port.map_or(USUAL_PORTS.contains(&port), |own| own == port)
+        name_fits
+            && self
+                .port
+                .map_or(USUAL_PORTS.contains(&port), |own| own == port)
     }
 }
 
@@ -176,13 +187,42 @@ mod tests {
             ("[2606:4700::1]:443", address("2606:4700::1"), 443),
             ("[::ffff:127.0.0.1]:80", address("::ffff:127.0.0.1"), 80),
         ] {
-            assert_eq!(Authority::parse(text, None), Some(Authority { host, port }), "{text}");
+            assert_eq!(
+                Authority::parse(text, None),
+                Some(Authority { host, port }),
+                "{text}"
+            );
         }
         for text in [
-            "", ":80", "example.com", "example.com:", "example.com:0", "example.com:+80", "example.com:65536", "example.com:80:80",
-            "user@example.com:80", "example.com@evil.org:80", "example..com:80", ".example.com:80", "example.com..:80",
-            "exa mple.com:80", "example.com/:80", "exämple.com:80", "2130706433:80", "0x7f000001:80", "127.1:80", "0177.0.0.1:80",
-            "0x7f.1:80", "1.2.3.4.5:80", "[::1]", "[::1]80", "[::1%eth0]:80", "::1:80", "[127.0.0.1]:80", "a\0b:80", "%31.com:80",
+            "",
+            ":80",
+            "example.com",
+            "example.com:",
+            "example.com:0",
+            "example.com:+80",
+            "example.com:65536",
+            "example.com:80:80",
+            "user@example.com:80",
+            "example.com@evil.org:80",
+            "example..com:80",
+            ".example.com:80",
+            "example.com..:80",
+            "exa mple.com:80",
+            "example.com/:80",
+            "exämple.com:80",
+            "2130706433:80",
+            "0x7f000001:80",
+            "127.1:80",
+            "0177.0.0.1:80",
+            "0x7f.1:80",
+            "1.2.3.4.5:80",
+            "[::1]",
+            "[::1]80",
+            "[::1%eth0]:80",
+            "::1:80",
+            "[127.0.0.1]:80",
+            "a\0b:80",
+            "%31.com:80",
         ] {
             assert_eq!(Authority::parse(text, None), None, "{text}");
         }
@@ -192,7 +232,9 @@ mod tests {
     fn rules_cover_what_they_say_and_nothing_that_looks_like_it() {
         let allowed_domains = ["example.com", "API.example.org:8443", "*.sub.test"];
         let allowed_domains = allowed_domains.map(str::to_owned).to_vec();
-        let rules = Rules::of(&Network::Restricted { allowed_domains }).expect("domains").expect("rules");
+        let rules = Rules::of(&Network::Restricted { allowed_domains })
+            .expect("domains")
+            .expect("rules");
         for (text, expect) in [
             ("example.com:443", true),
             ("example.com:80", true),
@@ -218,7 +260,19 @@ mod tests {
 
     #[test]
     fn what_is_no_domain_is_refused_as_a_rule() {
-        for text in ["", "*", "*.", "*.*.com", "http://example.com", "example.com/x", "1.2.3.4", "[::1]", "a b", "example.com:0", "**.a"] {
+        for text in [
+            "",
+            "*",
+            "*.",
+            "*.*.com",
+            "http://example.com",
+            "example.com/x",
+            "1.2.3.4",
+            "[::1]",
+            "a b",
+            "example.com:0",
+            "**.a",
+        ] {
             let allowed_domains = vec![text.to_owned()];
             let rules = Rules::of(&Network::Restricted { allowed_domains });
             assert_eq!(rules, Err(NotADomain(text.to_owned())));
