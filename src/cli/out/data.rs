@@ -22,7 +22,7 @@ pub struct Out {
     stream: Stream,
     times: Times,
     spot: Spot,
-    /// Something was written since the last flush of a document stream; the next YAML document needs a separator.
+    /// YAML documents written so far; each further one needs a separator.
     documents: u64,
 }
 
