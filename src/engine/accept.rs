@@ -10,7 +10,7 @@ use super::ids::{self, Kind, SessionId, sha256_hex};
 use super::input::{Body, InputRow, InputState, NoOp, Submission};
 use super::journal::Entry;
 use super::keys;
-use super::ports::{FunctionAnswer, Key, StoreError};
+use super::ports::{FunctionAnswer, Key, MAX_COMMIT_ROWS, StoreError};
 use super::receipt::{Outcome, ReceiptRow};
 use super::session::{ActiveTurn, Head, MAX_PENDING, Pending, QueuedTurn};
 use super::settle::{Attending, CALLS_PER_COMMIT, Ending, end_turn, new_turn};
@@ -61,10 +61,21 @@ pub struct Accepted {
 /// The rows that deciding needs beside the head.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// Of the active Turn, when the batch is about it.
-    pub active: Option<Attending>,
+    /// Of the Turn that is active when the batch comes, by its number, when the batch is about it.
+    pub active: Option<(u64, Attending)>,
     /// Of queued Turns that a cancel names.
     pub queued: Vec<(u64, TurnRow)>,
+}
+
+impl Rows {
+    /// The rows of a Turn, if they were read. Within a batch the active Turn may change, so every use names its Turn.
+    fn of(&self, turn: u64) -> Option<Attending> {
+        let active = self.active.iter().find(|(number, _)| *number == turn);
+        let queued = self.queued.iter().find(|(number, _)| *number == turn);
+        active
+            .map(|(_, attending)| attending.clone())
+            .or_else(|| queued.map(|(_, row)| Attending::alone(row.clone())))
+    }
 }
 
 /// Decides what a batch does, in a draft that already holds the head. All of it, or an error and the draft is thrown away.
@@ -90,13 +101,22 @@ pub fn decide(
                 call_id,
                 digest,
                 answer,
-            } => tool_result(draft, rows.active.as_ref(), *turn, call_id, digest, answer)?,
+            } => tool_result(draft, rows, *turn, call_id, digest, answer)?,
         };
         outcomes.push(outcome);
+    }
+    if draft.rows() + RECEIPT_ROWS > MAX_COMMIT_ROWS {
+        return Err(EngineError::invalid(
+            "events",
+            "these inputs change more than one commit holds; send them in smaller parts",
+        ));
     }
     draft.head.active_ms = draft.now_ms;
     Ok(outcomes)
 }
+
+/// What the caller of [`decide`] adds.
+const RECEIPT_ROWS: usize = 1;
 
 fn message(
     draft: &mut Draft,
@@ -186,9 +206,9 @@ fn cancel(draft: &mut Draft, rows: &Rows, named: Option<u64>) -> Result<Outcome,
                     && active.status == TurnStatus::Waiting
                     && active.calls.len() <= CALLS_PER_COMMIT
                     && !draft.head.environment_opened);
-            match &rows.active {
+            match rows.of(number) {
                 Some(attending) if at_once => {
-                    end_turn(draft, attending, Ending::Cancelled, None)
+                    end_turn(draft, &attending, Ending::Cancelled, None)
                         .map_err(|e| EngineError::Conflict(e.to_string()))?;
                     Outcome::Cancelled { turn: number }
                 }
@@ -225,8 +245,7 @@ fn cancel_other(
     named: u64,
 ) -> Result<Outcome, EngineError> {
     let queued = draft.head.queue.iter().position(|q| q.number == named);
-    let row = rows.queued.iter().find(|(n, _)| *n == named);
-    let (Some(at), Some((_, row))) = (queued, row) else {
+    let (Some(at), Some(attending)) = (queued, rows.of(named)) else {
         return Ok(Outcome::Nothing {
             result: NoOp::AnotherTurnActive,
             turn: Some(active),
@@ -238,10 +257,6 @@ fn cancel_other(
     let front = draft.head.turn.replace(ActiveTurn::queued(named));
     let earlier: Vec<QueuedTurn> = draft.head.queue.drain(..at).collect();
     let later = std::mem::take(&mut draft.head.queue);
-    let attending = Attending {
-        turn: row.clone(),
-        items: Vec::new(),
-    };
     end_turn(draft, &attending, Ending::Cancelled, None)
         .map_err(|e| EngineError::Conflict(e.to_string()))?;
     let started = std::mem::replace(&mut draft.head.turn, front);
@@ -264,7 +279,7 @@ fn cancel_other(
 
 fn tool_result(
     draft: &mut Draft,
-    attending: Option<&Attending>,
+    rows: &Rows,
     named: u64,
     call_id: &str,
     digest: &str,
@@ -312,10 +327,9 @@ fn tool_result(
     };
     let resumes = turn.status == TurnStatus::Waiting && !turn.awaits_answers();
     if resumes {
-        let attending = attending.ok_or_else(unknown)?;
+        let mut row = rows.of(named).ok_or_else(unknown)?.turn;
         turn.status = next_turn(turn.status, TurnEvent::Answered)
             .map_err(|e| EngineError::Conflict(e.to_string()))?;
-        let mut row = attending.turn.clone();
         row.status = turn.status;
         draft.put(keys::turn(named), &row);
         draft.note(Entry::Turn {
@@ -459,7 +473,7 @@ impl Core {
             return Ok(rows);
         }
         if let Some(turn) = &loaded.head.turn {
-            rows.active = Some(self.attending(session, turn).await?);
+            rows.active = Some((turn.number, self.attending(session, turn).await?));
         }
         for prepared in batch {
             if let Prepared::Cancel { turn: Some(named) } = prepared

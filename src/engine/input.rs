@@ -201,7 +201,11 @@ mod tests {
                     state: state.clone(),
                 };
                 let text = serde_json::to_string(&row).expect("serialisable");
-                assert_eq!(serde_json::from_str::<InputRow>(&text).ok(), Some(row), "{text}");
+                assert_eq!(
+                    serde_json::from_str::<InputRow>(&text).ok(),
+                    Some(row),
+                    "{text}"
+                );
             }
         }
     }

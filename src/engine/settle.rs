@@ -22,6 +22,14 @@ pub struct Attending {
 }
 
 impl Attending {
+    /// Of a Turn that has no calls.
+    pub fn alone(turn: TurnRow) -> Attending {
+        Attending {
+            turn,
+            items: Vec::new(),
+        }
+    }
+
     /// The rows to read for a Turn: its own, then those of [`Attending::item_numbers`].
     pub fn item_numbers(turn: &ActiveTurn) -> Vec<u64> {
         turn.calls
