@@ -12,7 +12,7 @@ use super::journal::Entry;
 use super::keys;
 use super::ports::{FunctionAnswer, Key, MAX_COMMIT_ROWS, StoreError};
 use super::receipt::{Outcome, ReceiptRow};
-use super::session::{ActiveTurn, Head, MAX_PENDING, Pending, QueuedTurn};
+use super::session::{ActiveTurn, Head, MAX_PENDING, Pending, QueuedTurn, short_hash};
 use super::settle::{Attending, CALLS_PER_COMMIT, Ending, end_turn, new_turn};
 use super::turn::{TurnEvent, TurnRow, next as next_turn};
 use crate::api::{InputEvent, TurnStatus, canonical_json};
@@ -124,7 +124,7 @@ fn message(
     next_turn: bool,
     joined: Option<&Outcome>,
 ) -> Result<Outcome, EngineError> {
-    if draft.head.waiting_inputs() >= MAX_PENDING {
+    if draft.head.pending.len() >= MAX_PENDING {
         return Err(EngineError::Conflict(format!(
             "{MAX_PENDING} inputs wait for this session's agent already; wait for it, or cancel its turn"
         )));
@@ -291,11 +291,10 @@ fn tool_result(
         message: format!("Unknown pending tool call: {call_id}"),
     };
     let input = draft.head.next.input;
-    let full = draft.head.waiting_inputs() >= MAX_PENDING;
     let Some(turn) = draft.head.turn.as_mut().filter(|turn| turn.number == named) else {
         return Err(unknown());
     };
-    let Some(call) = turn.calls.iter_mut().find(|call| call.call_id == call_id) else {
+    let Some(call) = turn.calls.iter_mut().find(|call| call.is(call_id)) else {
         return Err(unknown());
     };
     let (outcome, state) = match &call.digest {
@@ -312,11 +311,6 @@ fn tool_result(
         Some(_) => {
             return Err(EngineError::Conflict(format!(
                 "call {call_id} was answered already, otherwise"
-            )));
-        }
-        None if full => {
-            return Err(EngineError::Conflict(format!(
-                "{MAX_PENDING} inputs wait for this session's agent already"
             )));
         }
         None => {
@@ -564,7 +558,7 @@ impl Core {
                     batch.push(Prepared::ToolResult {
                         turn: turn_number(session, head, turn_id).map_err(|_| unknown())?,
                         call_id: call_id.clone(),
-                        digest: sha256_hex(&canonical_json(&value))[..16].to_owned(),
+                        digest: short_hash(&canonical_json(&value)),
                         answer: self.keep(&scope, value).await?,
                     });
                 }

@@ -104,6 +104,7 @@ impl Draft {
             .map(|b| b.head.agenda)
             .unwrap_or_default();
         self.head.revision += 1;
+        self.head.shorten();
         let status = self.head.status();
         let before = self
             .before

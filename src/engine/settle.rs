@@ -131,15 +131,21 @@ pub fn take_answers(draft: &mut Draft, attending: &Attending) -> bool {
             kept.push(call);
             continue;
         };
+        let ItemBody::Function {
+            status, call_id, ..
+        } = &mut row.body
+        else {
+            kept.push(call);
+            continue;
+        };
         taken += 1;
-        if let ItemBody::Function { status, .. } = &mut row.body {
-            *status = CallStatus::Completed;
-        }
+        *status = CallStatus::Completed;
+        let call_id = call_id.clone();
         draft.put(keys::item(call.item), &row);
         draft.note(Entry::Done { i: call.item });
         let body = ItemBody::FunctionOutput {
             call: call.item,
-            call_id: call.call_id,
+            call_id,
             input,
         };
         let at_ms = draft.now_ms;

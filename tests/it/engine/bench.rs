@@ -480,7 +480,7 @@ pub fn answer(turn: u64, call_id: &str, text: &str) -> Prepared {
     Prepared::ToolResult {
         turn,
         call_id: call_id.into(),
-        digest: rat_things::engine::ids::sha256_hex(text.as_bytes())[..16].to_owned(),
+        digest: rat_things::engine::session::short_hash(text.as_bytes()),
         answer: content(text),
     }
 }

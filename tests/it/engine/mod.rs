@@ -2,6 +2,7 @@
 
 mod batches;
 mod bench;
+mod bounds;
 mod journey;
 mod matrix;
 mod matrix_session;
