@@ -85,15 +85,21 @@ pub fn decide(
     batch: &[Prepared],
 ) -> Result<Vec<Outcome>, EngineError> {
     let mut outcomes = Vec::with_capacity(batch.len());
-    for prepared in batch {
+    for (at, prepared) in batch.iter().enumerate() {
         let outcome = match prepared {
             Prepared::Message {
                 content,
                 next_turn,
                 joins,
             } => {
-                let joined = joins.then(|| outcomes.last()).flatten();
-                message(draft, content, *next_turn, joined)?
+                let place = match joins.then(|| outcomes.last()).flatten() {
+                    Some(outcome) => Place::With(outcome),
+                    None => Place::Own {
+                        next_turn: *next_turn,
+                        joined: joined_by(&batch[at + 1..]),
+                    },
+                };
+                message(draft, content, place)?
             }
             Prepared::Cancel { turn } => cancel(draft, rows, *turn)?,
             Prepared::ToolResult {
@@ -118,31 +124,44 @@ pub fn decide(
 /// What the caller of [`decide`] adds.
 const RECEIPT_ROWS: usize = 1;
 
-fn message(
-    draft: &mut Draft,
-    content: &Body,
-    next_turn: bool,
-    joined: Option<&Outcome>,
-) -> Result<Outcome, EngineError> {
+/// Messages at the beginning of `behind` that join the one before it.
+fn joined_by(behind: &[Prepared]) -> u64 {
+    behind
+        .iter()
+        .take_while(|p| matches!(p, Prepared::Message { joins: true, .. }))
+        .count() as u64
+}
+
+/// Where a message goes.
+enum Place<'a> {
+    /// Where the message before it of the same event went.
+    With(&'a Outcome),
+    /// Where the Session has a place for it and for those that join it.
+    Own {
+        /// The next Turn rather than this one.
+        next_turn: bool,
+        /// How many join it.
+        joined: u64,
+    },
+}
+
+fn message(draft: &mut Draft, content: &Body, place: Place) -> Result<Outcome, EngineError> {
     if draft.head.pending.len() >= MAX_PENDING {
         return Err(EngineError::Conflict(format!(
             "{MAX_PENDING} inputs wait for this session's agent already; wait for it, or cancel its turn"
         )));
     }
     let input = draft.head.next.input;
-    let steers = |turn: &ActiveTurn| !next_turn && turn.cancel.is_none() && turn.doomed.is_none();
-    let outcome = match (joined, &draft.head.turn) {
-        (
-            Some(
-                Outcome::Started { turn }
-                | Outcome::Steered { turn }
-                | Outcome::Queued { turn, .. },
-            ),
-            _,
-        ) => Outcome::Steered { turn: *turn },
-        (_, Some(turn)) if steers(turn) => Outcome::Steered { turn: turn.number },
-        (_, Some(_)) => {
-            let turn = new_turn(draft, input);
+    let steers = |turn: &ActiveTurn| turn.cancel.is_none() && turn.doomed.is_none();
+    let outcome = match (place, &draft.head.turn) {
+        (Place::With(before), _) => Outcome::Steered {
+            turn: goes_to(before).unwrap_or_default(),
+        },
+        (Place::Own { next_turn, .. }, Some(turn)) if !next_turn && steers(turn) => {
+            Outcome::Steered { turn: turn.number }
+        }
+        (Place::Own { joined, .. }, Some(_)) => {
+            let turn = new_turn(draft, input, joined);
             draft.head.queue.push(QueuedTurn {
                 number: turn,
                 input,
@@ -152,21 +171,13 @@ fn message(
                 position: draft.head.queue.len() as u64,
             }
         }
-        (_, None) => {
-            let turn = new_turn(draft, input);
+        (Place::Own { joined, .. }, None) => {
+            let turn = new_turn(draft, input, joined);
             draft.head.turn = Some(ActiveTurn::queued(turn));
             Outcome::Started { turn }
         }
     };
-    let turn = match outcome {
-        Outcome::Started { turn } | Outcome::Steered { turn } | Outcome::Queued { turn, .. } => {
-            turn
-        }
-        Outcome::Cancelled { .. }
-        | Outcome::Cancelling { .. }
-        | Outcome::Answered { .. }
-        | Outcome::Nothing { .. } => 0,
-    };
+    let turn = goes_to(&outcome).unwrap_or_default();
     draft.head.pending.push(Pending {
         input,
         turn,
@@ -182,6 +193,19 @@ fn message(
         InputState::Accepted,
     );
     Ok(outcome)
+}
+
+/// The Turn that a message goes to.
+fn goes_to(outcome: &Outcome) -> Option<u64> {
+    match outcome {
+        Outcome::Started { turn } | Outcome::Steered { turn } | Outcome::Queued { turn, .. } => {
+            Some(*turn)
+        }
+        Outcome::Cancelled { .. }
+        | Outcome::Cancelling { .. }
+        | Outcome::Answered { .. }
+        | Outcome::Nothing { .. } => None,
+    }
 }
 
 /// Cancel is a match over every situation, each with its own named answer (I5).

@@ -7,6 +7,7 @@ use rat_things::engine::error::EngineError;
 use rat_things::engine::input::NoOp;
 use rat_things::engine::keys;
 use rat_things::engine::receipt::Outcome;
+use rat_things::engine::settle::Ending;
 use rat_things::engine::turn::TurnRow;
 
 use super::bench::{Bench, answer, queued, steer};
@@ -123,4 +124,73 @@ fn a_cancel_and_the_message_behind_it_are_one_change() {
             turn: Some(1)
         }
     );
+}
+
+/// One event with several messages.
+fn event(messages: usize) -> Vec<Prepared> {
+    let mut batch = vec![queued("first")];
+    batch.resize_with(messages, || match queued("more") {
+        Prepared::Message {
+            content, next_turn, ..
+        } => Prepared::Message {
+            content,
+            next_turn,
+            joins: true,
+        },
+        other => other,
+    });
+    batch
+}
+
+#[test]
+fn messages_of_one_event_share_the_fate_of_the_turn_they_start() {
+    for (messages, begun) in [(2, false), (2, true), (MAX_BATCH, false), (MAX_BATCH, true)] {
+        let mut bench = Bench::new();
+        bench.accept(&event(messages)).expect("accepted");
+        if begun {
+            bench.claim().expect("due");
+        }
+        bench.cancel(None);
+        if bench.head().turn.is_some() {
+            if !begun {
+                bench.claim().expect("due");
+            }
+            bench.settle(&Ending::Cancelled);
+        }
+        assert_eq!(
+            bench.head().turn,
+            None,
+            "{messages} messages, begun: {begun}"
+        );
+        assert_eq!(bench.head().next.turn, 2);
+        assert_sound(&bench.records(), bench.now_ms);
+    }
+}
+
+#[test]
+fn a_queued_turn_of_many_messages_is_cancelled_without_a_worker() {
+    let mut bench = Bench::new();
+    bench.say("active");
+    bench.claim().expect("due");
+    bench.accept(&event(MAX_BATCH)).expect("accepted");
+    let outcome = bench.cancel(Some(2));
+    assert_eq!(outcome, Outcome::Cancelled { turn: 2 });
+    assert_eq!(bench.head().queue, []);
+    assert_sound(&bench.records(), bench.now_ms);
+}
+
+#[test]
+fn a_steer_outlives_the_turn_that_was_cancelled_before_it_was_taken() {
+    let mut bench = Bench::new();
+    for messages in [1, 3, MAX_BATCH] {
+        let mut bench = Bench::new();
+        bench.accept(&event(messages)).expect("accepted");
+        bench.say("and this");
+        assert_eq!(bench.cancel(None), Outcome::Cancelled { turn: 1 });
+        let head = bench.head();
+        assert_eq!(head.turn.map(|turn| turn.number), Some(2));
+        let waiting: Vec<u64> = head.pending.iter().map(|p| p.input).collect();
+        assert_eq!(waiting, [messages as u64 + 1]);
+        assert_sound(&bench.records(), bench.now_ms);
+    }
 }
