@@ -58,7 +58,8 @@ pub struct Worker {
     pub(super) limits: CaptureLimits,
     pub(super) histories: Histories,
     leaving: watch::Sender<Leaving>,
-    rung: Mutex<HashMap<SessionId, Arc<Notify>>>,
+    /// Who listens for rings of which Session. A Run that parts and the one that follows it may overlap for a moment.
+    rung: Mutex<HashMap<SessionId, Vec<Arc<Notify>>>>,
 }
 
 impl Worker {
@@ -88,9 +89,9 @@ impl Worker {
                 let Some(worker) = worker.upgrade() else {
                     return;
                 };
-                if let Some(notify) =
-                    SessionId::parse(&session).and_then(|s| worker.rung().get(&s).cloned())
-                {
+                let rung = worker.rung();
+                let listening = SessionId::parse(&session).and_then(|s| rung.get(&s));
+                for notify in listening.into_iter().flatten() {
                     notify.notify_one();
                 }
             }
@@ -109,8 +110,18 @@ impl Worker {
         self.leaving.subscribe()
     }
 
-    fn rung(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Arc<Notify>>> {
+    fn rung(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Vec<Arc<Notify>>>> {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stop_listening(&self, session: &SessionId, notify: &Arc<Notify>) {
+        let mut rung = self.rung();
+        if let Some(listening) = rung.get_mut(session) {
+            listening.retain(|one| !Arc::ptr_eq(one, notify));
+            if listening.is_empty() {
+                rung.remove(session);
+            }
+        }
     }
 
     /// Works for the granted Session until it owes nothing more, or the authority ends.
@@ -119,8 +130,11 @@ impl Worker {
             return;
         };
         let notify = Arc::new(Notify::new());
-        self.rung().insert(session.clone(), Arc::clone(&notify));
-        let end = match Live::open(self, &session, &grant, notify).await {
+        self.rung()
+            .entry(session.clone())
+            .or_default()
+            .push(Arc::clone(&notify));
+        let end = match Live::open(self, &session, &grant, Arc::clone(&notify)).await {
             Ok(mut live) => {
                 let end = live.work().await;
                 live.part(&end).await;
@@ -128,7 +142,7 @@ impl Worker {
             }
             Err(stop) => Err(stop),
         };
-        self.rung().remove(&session);
+        self.stop_listening(&session, &notify);
         if let Err(stop) = end {
             self.histories.forget(&session);
             tracing::info!(%session, generation = grant.generation, %stop, "run stopped");
@@ -157,7 +171,9 @@ impl Live {
         rung: Arc<Notify>,
     ) -> Result<Live, Stop> {
         let core = &worker.core;
-        let loaded = core.load(session).await?.ok_or(Stop::Fenced)?;
+        // Storage trouble never ends a Run (I12), not even one that has hardly begun.
+        let loaded = patiently(|| core.load(session)).await?;
+        let loaded = loaded.ok_or(Stop::Fenced)?;
         if !loaded
             .head
             .fence
@@ -165,11 +181,10 @@ impl Live {
         {
             return Err(Stop::Fenced);
         }
-        let config = core.config(session).await?.ok_or(Stop::Fenced)?;
-        let row = core
-            .row(session, keys::run(grant.generation))
-            .await?
-            .ok_or(Stop::Fenced)?;
+        let config = patiently(|| core.config(session)).await?;
+        let config = config.ok_or(Stop::Fenced)?;
+        let row = patiently(|| core.row(session, keys::run(grant.generation))).await?;
+        let row = row.ok_or(Stop::Fenced)?;
         Ok(Live {
             worker: Arc::clone(worker),
             session: session.clone(),
