@@ -172,6 +172,8 @@ impl Live {
         let renew = Duration::from_millis((settings.lease_ms / 3).max(1));
         let mut renew_at = Instant::now() + renew;
         let mut leaving = self.worker.leaving();
+        // It may have been asked to leave since this Run last looked.
+        leaving.mark_changed();
         let mut leave_at = None;
         let rung = Arc::clone(&self.rung);
         self.look_at_head(desk).await?;
@@ -452,6 +454,8 @@ impl Live {
                 apply(draft, op, generation);
             }
             draft.head.active_ms = draft.now_ms;
+            // What was observed must not be counted twice because an answer was lost.
+            draft.anchor();
             Ok(())
         })
         .await?;

@@ -79,6 +79,8 @@ pub enum Peril {
     Stops,
     /// The call fails: the store answers that it is unavailable. (before store calls only)
     Fails,
+    /// The program stops with its commit applied; thawed, it is told that nobody knows whether it was. (after commits only)
+    LosesAnswer,
 }
 
 /// Counts the instants of one role, and does something at one of them.
@@ -177,26 +179,30 @@ impl Life {
         }
     }
 
-    /// One instant. Whether the call that begins now fails.
+    /// One instant. Whether the call fails here.
     async fn instant(self: &Arc<Self>, place: &'static str) -> bool {
         self.while_stopped().await;
         let fuse = &self.fuse;
         if fuse.peril == Peril::None || fuse.role != self.role {
             return false;
         }
-        let failing = place.starts_with("store before");
-        if fuse.peril == Peril::Fails && !failing {
+        let counts = match fuse.peril {
+            Peril::Fails => place == "store before",
+            Peril::LosesAnswer => place == "commit after",
+            Peril::Stops | Peril::None => true,
+        };
+        if !counts {
             return false;
         }
         if fuse.seen.fetch_add(1, Ordering::SeqCst) != fuse.at {
             return false;
         }
-        if fuse.peril == Peril::Stops {
+        if fuse.peril != Peril::Fails {
             self.stop();
         }
         fuse.blown.send_replace(Some((self.clone(), place)));
         self.while_stopped().await;
-        fuse.peril == Peril::Fails
+        fuse.peril != Peril::Stops
     }
 
     async fn store_call(self: &Arc<Self>) -> Result<(), StoreError> {
@@ -245,8 +251,10 @@ impl Store for Of<dyn Store> {
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
         self.life.store_call().await?;
         let answer = self.port.commit(commit).await;
-        self.life.instant("commit after").await;
-        answer
+        match self.life.instant("commit after").await {
+            true => Err(StoreError::Unknown("by plan".into())),
+            false => answer,
+        }
     }
 }
 
