@@ -153,9 +153,11 @@ impl Live {
         let (Some(spec), Some(environment)) = (spec, environment) else {
             return (None, Vec::new());
         };
-        // An earlier Run of this Turn may have run commands; otherwise a Turn that opened nothing made nothing.
-        let earlier_run = self.loaded.head.environment_opened && self.resumed(turn).await;
-        if environment.opened().is_none() && !earlier_run {
+        // Commands may have run in an earlier Run of this Turn, or before it paused in this one; otherwise a Turn that opened
+        // nothing made nothing.
+        let earlier = self.loaded.head.environment_opened
+            && (self.paused == Some(turn) || self.resumed(turn).await);
+        if environment.opened().is_none() && !earlier {
             return (None, Vec::new());
         }
         let mut capture = Capture::default();

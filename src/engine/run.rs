@@ -161,6 +161,8 @@ pub(super) struct Live {
     pub(super) rung: Arc<Notify>,
     /// The spec of the Session's environment, if it has one.
     pub(super) environment: Option<EnvironmentSpec>,
+    /// The Turn that paused in this Run, and perhaps goes on in it.
+    pub(super) paused: Option<u64>,
 }
 
 impl Live {
@@ -194,6 +196,7 @@ impl Live {
             config,
             row,
             rung,
+            paused: None,
         })
     }
 

@@ -71,7 +71,10 @@ impl Live {
         };
         match ending {
             Some(ending) => self.settle(ending, environment).await,
-            None => self.pause().await,
+            None => {
+                self.paused = Some(turn.number);
+                self.pause().await
+            }
         }
     }
 

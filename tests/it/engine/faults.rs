@@ -34,7 +34,7 @@ fn setup(store: &Arc<rat_things::backend::memory::MemoryStore>) -> Setup {
 
 /// A Turn with two commands and a steer; one that calls a function; one that is cancelled at work with another behind it.
 async fn story(world: &World) -> (SessionId, Story) {
-    let first = managed("@exec one\n@exec two\n@sleep 60000\n@say first");
+    let first = managed("@exec one\n@exec two\n@sleep 15000\n@say first");
     let session = world.create_surely("create", first).await;
     world.items_reach(&session, 3).await;
     let call = "@exec three\n@call ask {\"q\":1}\n@say thanks";
@@ -209,6 +209,6 @@ async fn an_answer_that_is_lost_just_before_somebody_else_commits_changes_nothin
             }
             n += 1;
         }
-        assert!(n > 3, "only {n} commits");
+        assert!(n >= 3, "only {n} commits");
     }
 }
