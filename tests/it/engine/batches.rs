@@ -2,10 +2,10 @@
 
 use pretty_assertions::assert_eq;
 use rat_things::api::TurnStatus;
-use rat_things::engine::accept::{MAX_BATCH, Prepared};
 use rat_things::engine::error::EngineError;
 use rat_things::engine::input::NoOp;
 use rat_things::engine::keys;
+use rat_things::engine::prepare::{MAX_BATCH, Prepared};
 use rat_things::engine::receipt::Outcome;
 use rat_things::engine::settle::Ending;
 use rat_things::engine::turn::TurnRow;
