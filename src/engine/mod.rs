@@ -12,6 +12,7 @@ pub mod core;
 pub mod dispatch;
 pub mod draft;
 pub mod error;
+pub mod events;
 pub mod fence;
 pub mod finish;
 pub mod history;
