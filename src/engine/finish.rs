@@ -7,6 +7,7 @@ use super::artifact::ArtifactRow;
 use super::error::EngineError;
 use super::keys;
 use super::lazy::LazyEnvironment;
+use super::observe::{Op, apply};
 use super::ports::{BlobSource, Environment, LeftOut};
 use super::run::{Live, Stop};
 use super::settle::{CALLS_PER_COMMIT, Ending, close_some_calls, end_turn, pause_turn};
@@ -25,10 +26,14 @@ impl Live {
         &mut self,
         ending: Ending,
         environment: Option<Arc<LazyEnvironment>>,
+        mut last_ops: Vec<Op>,
     ) -> Result<bool, Stop> {
         let Some(turn) = self.loaded.head.turn.clone() else {
             return self.nothing_left().await;
         };
+        if !turn.calls.is_empty() {
+            self.commit_ops(std::mem::take(&mut last_ops)).await?;
+        }
         let (capture, artifacts) = self.capture(turn.number, environment).await;
         let last = artifacts.len().saturating_sub(ARTIFACTS_IN_LAST_COMMIT);
         for (at, some) in artifacts[..last].chunks(ARTIFACTS_PER_COMMIT).enumerate() {
@@ -64,6 +69,9 @@ impl Live {
         let generation = self.grant.generation;
         self.change(|draft| {
             if draft.head.turn.as_ref().map(|t| t.number) == Some(turn.number) {
+                for op in &last_ops {
+                    apply(draft, op, generation);
+                }
                 for (n, row) in artifacts.iter().enumerate().skip(last) {
                     draft.put(keys::artifact(turn.number, n as u64), row);
                 }
@@ -86,7 +94,8 @@ impl Live {
     }
 
     /// The Turn waits for a client. `true`: the answers came meanwhile, or it was cancelled, and the Run goes on.
-    pub(super) async fn pause(&mut self) -> Result<bool, Stop> {
+    pub(super) async fn pause(&mut self, last_ops: Vec<Op>) -> Result<bool, Stop> {
+        self.commit_ops(last_ops).await?;
         let Some(attending) = self.attending().await? else {
             return self.nothing_left().await;
         };
@@ -102,7 +111,7 @@ impl Live {
                 code: "internal_error".into(),
                 message,
             };
-            return self.settle(Ending::Failed(failure), None).await;
+            return self.settle(Ending::Failed(failure), None, Vec::new()).await;
         }
         let run = self.ended("waiting");
         let generation = self.grant.generation;
@@ -120,6 +129,21 @@ impl Live {
                 .map_err(|e| EngineError::Conflict(e.to_string()))?;
             draft.put(keys::run(generation), &run);
             Ok(false)
+        })
+        .await
+    }
+
+    /// Commits what was still gathered, ahead of an end that needs to see it committed.
+    async fn commit_ops(&mut self, ops: Vec<Op>) -> Result<(), Stop> {
+        if ops.is_empty() {
+            return Ok(());
+        }
+        let generation = self.grant.generation;
+        self.change(|draft| {
+            for op in &ops {
+                apply(draft, op, generation);
+            }
+            Ok(())
         })
         .await
     }

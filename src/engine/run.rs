@@ -81,7 +81,7 @@ impl Worker {
 
     /// Passes rings on to the Runs of this worker, until the worker is dropped.
     pub fn listen(self: &Arc<Self>) {
-        let mut rings = self.core.bell.listen();
+        let mut rings = self.core.bell.listen_work();
         let worker = Arc::downgrade(self);
         tokio::spawn(async move {
             while let Some(session) = rings.recv().await {
@@ -294,11 +294,15 @@ impl Live {
             loop {
                 match core.commit_once(commit.clone()).await {
                     Ok(()) => {
+                        // A lease that was given back may leave work for a dispatcher, and room for other work.
+                        match head.fence.lease {
+                            Some(_) => core.bell.ring_change(self.session.as_str()),
+                            None => core.bell.ring(self.session.as_str()),
+                        }
                         self.loaded = Loaded {
                             head,
                             version: self.loaded.version + 1,
                         };
-                        core.bell.ring(self.session.as_str());
                         return Ok(answer);
                     }
                     Err(StoreError::Conflict(_)) => break,

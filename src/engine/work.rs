@@ -62,16 +62,16 @@ impl Live {
             .environment
             .clone()
             .map(|spec| LazyEnvironment::new(spec, Arc::clone(&self.worker.environments)));
-        let ending = if turn.cancel.is_some() {
-            Some(Ending::Cancelled)
+        let (ending, last_ops) = if turn.cancel.is_some() {
+            (Some(Ending::Cancelled), Vec::new())
         } else if let Some(failure) = turn.doomed.clone() {
-            Some(Ending::Failed(failure))
+            (Some(Ending::Failed(failure)), Vec::new())
         } else {
             self.drive(&turn, environment.clone()).await?
         };
         match ending {
-            Some(ending) => self.settle(ending, environment).await,
-            None => self.pause().await,
+            Some(ending) => self.settle(ending, environment, last_ops).await,
+            None => self.pause(last_ops).await,
         }
     }
 
@@ -111,12 +111,13 @@ impl Live {
         }
     }
 
-    /// The harness works until the Turn ends (`Some`) or waits for a client (`None`).
+    /// The harness works until the Turn ends (`Some`) or waits for a client (`None`). With it come the operations that the
+    /// commit of that end takes along.
     async fn drive(
         &mut self,
         turn: &ActiveTurn,
         environment: Option<Arc<LazyEnvironment>>,
-    ) -> Result<Option<Ending>, Stop> {
+    ) -> Result<(Option<Ending>, Vec<Op>), Stop> {
         let (to_engine, from_harness) = mpsc::channel(LINK);
         let (steer, steered) = mpsc::channel(super::session::MAX_PENDING + 1);
         let (signal, signalled) = watch::channel(Signal::None);
@@ -158,10 +159,14 @@ impl Live {
             signal,
         };
         let end = self.attend(&mut desk, running, from_harness).await?;
-        self.conclude(end).await
+        self.note_environment(&mut desk);
+        if matches!(end, TurnEnd::Left) {
+            self.flush(&mut desk).await?;
+        }
+        Ok((self.conclude(end).await?, desk.ops))
     }
 
-    /// Between harness and store, until the harness is done and everything it saw is committed.
+    /// Between harness and store, until the harness is done. What it saw last may still wait in `desk`.
     async fn attend(
         &mut self,
         desk: &mut Desk,
@@ -186,11 +191,7 @@ impl Live {
                         renew_at = Instant::now() + renew;
                     }
                     // The harness dropped its end: it is done, and its task has the answer.
-                    None => {
-                        let end = running.join().await;
-                        self.flush(desk).await?;
-                        return Ok(end);
-                    }
+                    None => return Ok(running.join().await),
                 },
                 () = rung.notified() => {
                     self.refresh().await?;
@@ -214,13 +215,11 @@ impl Live {
                 }
                 () = tokio::time::sleep_until(desk.force_at.unwrap_or(far)), if desk.force_at.is_some() => {
                     self.end_environment().await;
-                    self.flush(desk).await?;
                     return Ok(TurnEnd::Cancelled);
                 }
                 () = tokio::time::sleep_until(leave_at.unwrap_or(far)), if leave_at.is_some() => {
                     // The grace is over. A command that still runs is ended; its outcome will be unknown.
                     self.end_environment().await;
-                    self.flush(desk).await?;
                     return Ok(TurnEnd::Left);
                 }
             }
@@ -424,22 +423,22 @@ impl Live {
         Ok(())
     }
 
-    /// Commits what was gathered.
-    async fn flush(&mut self, desk: &mut Desk) -> Result<(), Stop> {
+    /// Adds to what is gathered that the environment was opened, once.
+    fn note_environment(&self, desk: &mut Desk) {
         if let Some(created) = desk.environment.as_ref().and_then(|lazy| lazy.opened())
             && !std::mem::replace(&mut desk.environment_noted, true)
         {
             // An environment that had been opened before and had to be created again has lost its files.
             let known = self.loaded.head.environment_opened;
             if created || !known {
-                desk.ops.insert(
-                    0,
-                    Op::Opened {
-                        lost: created && known,
-                    },
-                );
+                desk.ops.insert(0, Op::Opened { lost: created && known });
             }
         }
+    }
+
+    /// Commits what was gathered.
+    async fn flush(&mut self, desk: &mut Desk) -> Result<(), Stop> {
+        self.note_environment(desk);
         desk.flush_at = None;
         desk.weight = 0;
         if desk.ops.is_empty() {
@@ -466,7 +465,9 @@ impl Live {
 
     /// What the harness's end means for the Turn.
     async fn conclude(&mut self, end: TurnEnd) -> Result<Option<Ending>, Stop> {
-        self.refresh().await?;
+        if matches!(end, TurnEnd::Failed { .. } | TurnEnd::Left) {
+            self.refresh().await?;
+        }
         let cancelled = self
             .loaded
             .head
