@@ -2,5 +2,9 @@
 
 /// What the harness reports, claims and ends with.
 mod harness;
+/// The client of a Responses-API server.
+mod http;
+/// A model provider on loopback.
+mod server;
 /// A small engine and small environments around a harness.
 mod world;

@@ -14,7 +14,7 @@ use rat_things::engine::ports::{
     TurnEnd, TurnLink, TurnTask,
 };
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
 /// Long enough that only a hang reaches it.
@@ -280,6 +280,10 @@ pub enum Act {
     Exit(i32, &'static str),
     /// Runs until it is cancelled.
     Hang,
+    /// Runs until the test says so, then exits with 0.
+    Wait(Arc<Notify>),
+    /// Ends like this, without output.
+    End(ExecHow),
     Error(EnvironmentError),
 }
 
@@ -327,7 +331,12 @@ impl Environment for FakeEnvironment {
             .push(spec);
         let (how, text) = match act {
             Act::Exit(code, text) => (ExecHow::Exited(code), text),
+            Act::End(how) => (how, ""),
             Act::Error(error) => return Err(error),
+            Act::Wait(told) => {
+                told.notified().await;
+                (ExecHow::Exited(0), "")
+            }
             Act::Hang => {
                 drop(output.try_send(Bytes::from_static(b"begun\n")));
                 drop(cancel.wait_for(|cancelled| *cancelled).await);

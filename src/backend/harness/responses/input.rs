@@ -248,3 +248,6 @@ fn function_output(answer: Option<&FunctionAnswer>) -> Value {
 fn is_content(part: &Value) -> bool {
     part["type"] == "input_text" || part["type"] == "input_image"
 }
+
+#[cfg(test)]
+mod tests;
