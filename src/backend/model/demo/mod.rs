@@ -147,7 +147,7 @@ impl Response {
         self.written_bytes += (name.len() + arguments.len()) as u64;
         self.item(json!({
             "type": "function_call",
-            "call_id": format!("call_demo_{}", program.calls + 1),
+            "call_id": program.next_call_id(),
             "name": name,
             "arguments": arguments,
         }));

@@ -1,10 +1,12 @@
 //! A model behind any server that speaks the Responses API: `POST {base_url}/responses`, streamed, nothing stored there.
 //!
 //! Servers differ in what they send and in what they accept. What they leave out is done without. Fields that only some know
-//! ([`OPTIONAL`]) are sent until the server refuses one by name; from then on this model does without it.
+//! ([`OPTIONAL`](request::OPTIONAL)) are sent until the server refuses one by name; from then on this model does without it.
 
+mod address;
 mod events;
 mod failure;
+mod request;
 mod retry_after;
 mod sse;
 mod stream;
@@ -17,7 +19,6 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, Response, Url};
-use serde_json::{Value, json};
 
 use self::failure::Complaint;
 use super::key::{KeySource, Keys};
@@ -26,9 +27,6 @@ use crate::engine::ports::{Model, ModelError, ModelRequest, ModelStream};
 
 /// A failed answer is read up to this.
 const FAILURE_LIMIT_BYTES: usize = 64 << 10;
-
-/// Fields that this model does without if the server refuses them. None changes what is asked.
-const OPTIONAL: [&str; 3] = ["include", "prompt_cache_key", "phase"];
 
 /// Where and how to call.
 #[derive(Clone, Debug)]
@@ -92,8 +90,8 @@ pub struct HttpModel {
 impl HttpModel {
     /// Prepares the client; nothing is sent, and no key is read.
     pub fn new(options: HttpOptions) -> Result<HttpModel, HttpModelError> {
-        let url = endpoint(&options.base_url)?;
-        let name = shown(&options.base_url);
+        let url = address::endpoint(&options.base_url)?;
+        let name = address::shown(&options.base_url);
         let client =
             client(&url, options.connect_timeout_ms).map_err(|error| HttpModelError::Client {
                 url: name.clone(),
@@ -159,7 +157,7 @@ impl HttpModel {
 
     fn body(&self, request: &ModelRequest) -> Bytes {
         let without = self.without.lock().unwrap_or_else(PoisonError::into_inner);
-        Bytes::from(body(request, &without).to_string())
+        Bytes::from(request::body(request, &without).to_string())
     }
 
     async fn failed_body(&self, mut response: Response) -> String {
@@ -177,9 +175,9 @@ impl HttpModel {
     /// Whether the answer names an optional field that was sent; it is not sent any more.
     fn give_up_field(&self, body: &str) -> bool {
         let mut without = self.without.lock().unwrap_or_else(PoisonError::into_inner);
-        let named = OPTIONAL
+        let named = request::OPTIONAL
             .into_iter()
-            .find(|field| !without.contains(field) && names(body, field));
+            .find(|field| !without.contains(field) && request::names(body, field));
         if let Some(field) = named {
             tracing::info!(
                 field,
@@ -218,74 +216,6 @@ impl Model for HttpModel {
     }
 }
 
-/// The request as it is sent.
-fn body(request: &ModelRequest, without: &BTreeSet<&'static str>) -> Value {
-    let mut body = json!({
-        "model": request.model,
-        "input": request.input,
-        "stream": true,
-        "store": false,
-        "include": ["reasoning.encrypted_content"],
-        "instructions": request.instructions,
-        "reasoning": request.reasoning,
-        "text": request.text,
-        "service_tier": request.service_tier,
-        "prompt_cache_key": request.prompt_cache_key,
-    });
-    if !request.tools.is_empty() {
-        body["tools"] = Value::from(request.tools.clone());
-    }
-    if without.contains("phase") {
-        for item in body["input"].as_array_mut().into_iter().flatten() {
-            if let Some(item) = item.as_object_mut() {
-                item.remove("phase");
-            }
-        }
-    }
-    if let Some(fields) = body.as_object_mut() {
-        fields.retain(|name, value| !value.is_null() && !without.contains(name.as_str()));
-    }
-    body
-}
-
-/// Whether an answer speaks of this field: quoted, or as the end of a path.
-fn names(body: &str, field: &str) -> bool {
-    let quoted = ["'", "\"", "`"]
-        .iter()
-        .any(|quote| body.contains(&format!("{quote}{field}{quote}")));
-    quoted || body.contains(&format!(".{field}'")) || body.contains(&format!(".{field}\""))
-}
-
-fn endpoint(base_url: &str) -> Result<Url, HttpModelError> {
-    let refuse = |reason: String| HttpModelError::BaseUrl {
-        url: shown(base_url),
-        reason,
-    };
-    let mut url = Url::parse(base_url).map_err(|error| refuse(error.to_string()))?;
-    if !matches!(url.scheme(), "http" | "https") {
-        return Err(refuse("it must begin with http:// or https://".to_owned()));
-    }
-    match url.path_segments_mut() {
-        Ok(mut path) => drop(path.pop_if_empty().push("responses")),
-        Err(()) => return Err(refuse("it has no path".to_owned())),
-    }
-    Ok(url)
-}
-
-/// A base URL without what may be secret in it.
-fn shown(base_url: &str) -> String {
-    let Ok(mut url) = Url::parse(base_url) else {
-        // What can't be taken apart is cut where secrets usually are.
-        let public = base_url.rsplit('@').next().unwrap_or_default();
-        return public.split('?').next().unwrap_or_default().to_owned();
-    };
-    let _ = url.set_password(None);
-    let _ = url.set_username("");
-    url.set_query(None);
-    url.set_fragment(None);
-    url.to_string().trim_end_matches('/').to_owned()
-}
-
 fn client(url: &Url, connect_timeout_ms: u64) -> Result<Client, reqwest::Error> {
     static PROVIDER: Once = Once::new();
     PROVIDER.call_once(|| {
@@ -303,8 +233,7 @@ fn client(url: &Url, connect_timeout_ms: u64) -> Result<Client, reqwest::Error> 
         // Without TLS there is nothing to verify, and machines without CA certificates can still use a local server.
         client = client.tls_certs_only([]);
     }
-    let host = url.host_str().unwrap_or_default();
-    if matches!(host, "localhost" | "[::1]") || host.starts_with("127.") {
+    if address::is_local(url) {
         client = client.no_proxy();
     }
     client.build()

@@ -255,7 +255,7 @@ fn call_ids_are_made_unique() {
 
 fn fitted(history: &[Past], budget_bytes: usize) -> Vec<Value> {
     let all: Vec<&Past> = history.iter().collect();
-    fitted_input(&all, budget_bytes)
+    fitted_input(&all, budget_bytes, 1)
 }
 
 #[test]
@@ -288,6 +288,22 @@ fn the_newest_entry_is_kept_whatever_its_size() {
         Some(1_000)
     );
     assert_eq!(fitted(&[], 0), Vec::<Value>::new());
+}
+
+#[test]
+fn every_message_that_is_new_to_the_model_is_kept() {
+    let big = "x".repeat(1_000);
+    let history = [
+        user("old"),
+        user(&big),
+        tool("1", done(&big)),
+        user(&big),
+        user(&big),
+    ];
+    let all: Vec<&Past> = history.iter().collect();
+    let input = fitted_input(&all, 10, 3);
+    assert_eq!(input.len(), 4);
+    assert!(input[1..].iter().all(|item| *item == user_item(&big)));
 }
 
 #[test]
