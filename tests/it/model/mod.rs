@@ -6,6 +6,8 @@ mod demo;
 mod harness;
 /// The client of a Responses-API server.
 mod http;
+/// The patch tool as a process.
+mod patch;
 /// A model provider on loopback.
 mod server;
 /// A small engine and small environments around a harness.

@@ -1,6 +1,6 @@
 //! Harness `responses`: a loop over one Responses-API model with a shell, patches and the Agent's functions.
 //!
-//! Documented for operators in `docs/harness-responses.md`. In reading order: [`Turn`](turn::Turn) is the loop; `input` makes
+//! Documented for operators in `docs/harness-responses.md`. In reading order: `turn` is the loop; `input` makes
 //! model input of what was recorded, `call` makes one model call and repeats it, `items` reads what came back, `act`, `tools`
 //! and `exec` run commands, `outcome` says how they ended, [`patch`] is the tool that runs inside the environment.
 //!

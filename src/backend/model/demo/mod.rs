@@ -1,7 +1,7 @@
 //! Model `demo`: offline, deterministic, without any memory of its own. Documented in `docs/demo-model.md`.
 //!
 //! It is no toy beside the real path: it streams, calls tools, fails and stalls through the same port, so everything around a
-//! model can be shown and tested with it. Its surprising part is [`program`]: where it stands is worked out from the request
+//! model can be shown and tested with it. Its surprising part is `program`: where it stands is worked out from the request
 //! alone, which is why it goes on correctly after any crash.
 
 mod directive;

@@ -1,7 +1,7 @@
 //! A model behind any server that speaks the Responses API: `POST {base_url}/responses`, streamed, nothing stored there.
 //!
 //! Servers differ in what they send and in what they accept. What they leave out is done without. Fields that only some know
-//! ([`OPTIONAL`](request::OPTIONAL)) are sent until the server refuses one by name; from then on this model does without it.
+//! (`include`, `prompt_cache_key`, `phase`) are sent until the server refuses one by name; from then on this model does without it.
 
 mod address;
 mod events;
