@@ -49,3 +49,72 @@ fn write(value: &Value, out: &mut Vec<u8>) {
 fn write_text(text: &str, out: &mut Vec<u8>) {
     serde_json::to_writer(out, text).expect("a string always serialises into memory");
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn text(value: &Value) -> String {
+        String::from_utf8(canonical_json(value)).expect("JSON is UTF-8")
+    }
+
+    #[test]
+    fn keys_are_sorted_at_every_depth_and_arrays_keep_their_order() {
+        let value = json!({"b": [{"z": 1, "a": null}, 2], "a": {"é": true, "B": 1.5, "b": "x y"}});
+        assert_eq!(
+            text(&value),
+            r#"{"a":{"B":1.5,"b":"x y","é":true},"b":[{"a":null,"z":1},2]}"#
+        );
+    }
+
+    #[test]
+    fn escapes_do_not_depend_on_how_the_client_wrote_them() {
+        let check = |body: &str, expect: &str| {
+            let value: Value = serde_json::from_str(body).expect("JSON");
+            assert_eq!(text(&value), expect);
+        };
+        check(r#"{"\u0061": "\u00e9\/\n"}"#, "{\"a\":\"é/\\n\"}");
+        check("[1.0, 1, 1e2, -0]", "[1.0,1,100.0,-0.0]");
+        check("[ ]", "[]");
+        check("{ }", "{}");
+    }
+
+    fn any_json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            ".{0,6}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::vec((".{0,4}", inner), 0..6)
+                    .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn reversed(value: &Value) -> Value {
+        match value {
+            Value::Array(values) => values.iter().map(reversed).collect(),
+            Value::Object(map) => {
+                let pairs = map.iter().rev();
+                Value::Object(pairs.map(|(k, v)| (k.clone(), reversed(v))).collect())
+            }
+            other => other.clone(),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_of_keys_does_not_matter_and_nothing_is_lost(value in any_json()) {
+            prop_assert_eq!(canonical_json(&value), canonical_json(&reversed(&value)));
+            let back: Value = serde_json::from_slice(&canonical_json(&value)).expect("JSON");
+            prop_assert_eq!(back, value);
+        }
+    }
+}

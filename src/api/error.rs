@@ -170,3 +170,102 @@ impl Serialize for ApiError {
         self.envelope().serialize(serializer)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+
+    fn envelope(error: &ApiError) -> String {
+        serde_json::to_string(error).expect("an error serialises")
+    }
+
+    #[test]
+    fn the_envelope_always_has_its_four_keys() {
+        assert_eq!(
+            envelope(&ApiError::invalid_request("agent.model", "No.")),
+            r#"{"error":{"message":"No.","type":"invalid_request_error","code":"invalid_request_error","param":"agent.model"}}"#
+        );
+        assert_eq!(
+            envelope(&ApiError::not_found("Session 'sess_1'")),
+            r#"{"error":{"message":"Session 'sess_1' was not found.","type":"not_found_error","code":"not_found_error","param":null}}"#
+        );
+    }
+
+    #[test]
+    fn each_kind_has_its_status_and_code() {
+        for (error, status, code) in [
+            (
+                ApiError::invalid_request("", "m"),
+                400,
+                "invalid_request_error",
+            ),
+            (
+                ApiError::agent_not_persisted("agent_1"),
+                400,
+                "agent_not_persisted",
+            ),
+            (
+                ApiError::unknown_tool_call("call_1"),
+                400,
+                "invalid_request_error",
+            ),
+            (ApiError::unauthorized("m"), 401, "unauthorized"),
+            (ApiError::forbidden("m"), 403, "forbidden"),
+            (ApiError::not_found("It"), 404, "not_found_error"),
+            (ApiError::conflict("m"), 409, "conflict_error"),
+            (
+                ApiError::idempotency_mismatch("k", "a", "b"),
+                409,
+                "conflict_error",
+            ),
+            (ApiError::too_large(10), 413, "invalid_request_error"),
+            (ApiError::internal("m"), 500, "internal_error"),
+            (ApiError::unavailable("m"), 503, "service_unavailable_error"),
+        ] {
+            assert_eq!((error.status, error.code.as_deref()), (status, Some(code)));
+        }
+    }
+
+    #[test]
+    fn an_early_tool_result_is_refused_in_the_words_the_sdks_repeat_it_for() {
+        assert_eq!(
+            ApiError::unknown_tool_call("call_1").message,
+            "Unknown pending tool call: call_1"
+        );
+    }
+
+    #[test]
+    fn a_mismatch_names_both_digests() {
+        let message = ApiError::idempotency_mismatch("k1", "aaaa", "bbbb").message;
+        assert!(message.contains("'k1'") && message.contains("aaaa") && message.contains("bbbb"));
+    }
+
+    #[test]
+    fn an_error_survives_the_way_to_a_client() {
+        let error = ApiError::invalid_request("agent.model", "No.");
+        assert_eq!(
+            ApiError::from_reply(400, envelope(&error).as_bytes()),
+            error
+        );
+        let back: ErrorEnvelope = serde_json::from_str(&envelope(&error)).expect("an envelope");
+        assert_eq!(back, error.envelope());
+    }
+
+    #[test]
+    fn answers_of_other_servers_are_read_as_the_sdks_do() {
+        let check = |body: &[u8], message: &str, code: Option<&str>| {
+            let error = ApiError::from_reply(502, body);
+            assert_eq!(
+                (error.status, error.message.as_str(), error.code.as_deref()),
+                (502, message, code)
+            );
+        };
+        check(br#"{"message": "m", "code": "c"}"#, "m", Some("c"));
+        check(br#"{"error": "plain"}"#, "plain", None);
+        check(b"Bad gateway\n", "Bad gateway", None);
+        check(b"", "status 502 without a body", None);
+        check(b"\xff", "\u{fffd}", None);
+    }
+}

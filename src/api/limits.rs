@@ -3,12 +3,18 @@
 //! What needs a look at stored records (a pending call, a template's policy) is the engine's. Limits on text count
 //! characters where the contract does, bytes where they protect this server.
 
+mod environment;
 mod input;
 mod tool;
 
 use crate::api::{
     AgentCreateParams, AgentUpdateParams, ApiError, EnvironmentParam, EventCreateParams, Metadata,
     SessionCreateParams, SessionUpdateParams,
+};
+
+pub use environment::{
+    MAX_ALLOWED_DOMAINS, MAX_CAPABILITY_DIRECTORIES, MAX_FILES, MAX_INLINE_BYTES,
+    MAX_INLINE_FILE_BYTES,
 };
 
 /// Pairs of one resource's metadata at most.
@@ -19,7 +25,7 @@ pub const MAX_METADATA_KEY_CHARS: usize = 64;
 pub const MAX_METADATA_VALUE_CHARS: usize = 512;
 /// Text of one input at most, over all its messages; this project's own limit.
 pub const MAX_INPUT_TEXT_BYTES: usize = 1 << 20;
-/// Tools of one Agent at most, as compact JSON.
+/// Tools of one Agent at most, as compact JSON with defaults filled in.
 pub const MAX_TOOLS_BYTES: usize = 3 << 20;
 
 /// What the types of `POST /agents` do not show.
@@ -48,23 +54,23 @@ pub fn check_agent_update(params: &AgentUpdateParams) -> Result<(), ApiError> {
 /// What the types of `POST /agents/sessions` do not show.
 pub fn check_session_create(params: &SessionCreateParams) -> Result<(), ApiError> {
     let agent = params.agent.as_ref();
-    match (&params.agent_id, agent.and_then(|a| a.model.as_ref())) {
-        (None, None) => {
-            return Err(ApiError::invalid_request(
-                "agent.model",
-                "Missing required parameter: 'agent.model'. Without 'agent_id' a model must be given.",
-            ));
-        }
-        (Some(id), None) => not_empty("agent_id", id)?,
-        (None, Some(model)) => not_empty("agent.model", model)?,
-        (Some(id), Some(model)) => {
-            not_empty("agent_id", id)?;
-            not_empty("agent.model", model)?;
-        }
+    let model = agent.and_then(|agent| agent.model.as_deref());
+    if model.is_none() && params.agent_id.is_none() {
+        return Err(ApiError::invalid_request(
+            "agent.model",
+            "Missing required parameter: 'agent.model'. It is required without 'agent_id'.",
+        ));
     }
-    if let Some(tools) = agent.and_then(|a| a.tools.as_set()) {
+    if let Some(id) = &params.agent_id {
+        not_empty("agent_id", id)?;
+    }
+    if let Some(model) = model {
+        not_empty("agent.model", model)?;
+    }
+    if let Some(tools) = agent.and_then(|agent| agent.tools.as_set()) {
         tool::check("agent.tools", tools)?;
     }
+    environment::check("environment", &params.environment)?;
     if let Some(metadata) = &params.metadata {
         check_metadata(metadata)?;
     }
@@ -72,10 +78,7 @@ pub fn check_session_create(params: &SessionCreateParams) -> Result<(), ApiError
     if let Some(input) = &params.input {
         input::check_session_input("input", input)?;
     }
-    if let Some(control) = &params.spend_control {
-        check_spend_limit(control.limit)?;
-    }
-    Ok(())
+    check_spend_limit(params.spend_control.and_then(|control| control.limit))
 }
 
 fn check_first_input(params: &SessionCreateParams) -> Result<(), ApiError> {
@@ -83,7 +86,7 @@ fn check_first_input(params: &SessionCreateParams) -> Result<(), ApiError> {
     if params.stream_options.is_some() && !streams {
         return Err(ApiError::invalid_request(
             "stream_options",
-            "'stream_options' is allowed only when 'stream' is true.",
+            "Invalid 'stream_options': it is allowed only when 'stream' is true.",
         ));
     }
     let why = match params.environment {
@@ -113,16 +116,18 @@ pub fn check_session_update(params: &SessionUpdateParams) -> Result<(), ApiError
     if let Some(metadata) = params.metadata.as_set() {
         check_metadata(metadata)?;
     }
-    match params.spend_control.as_set() {
-        Some(control) => check_spend_limit(control.limit),
-        None => Ok(()),
-    }
+    check_spend_limit(
+        params
+            .spend_control
+            .as_set()
+            .and_then(|control| control.limit),
+    )
 }
 
 /// What the types of `POST /agents/sessions/{id}/events` do not show.
 pub fn check_events(params: &EventCreateParams) -> Result<(), ApiError> {
     if params.events.is_empty() {
-        return Err(too_short("events", "an array", "element"));
+        return Err(empty_array("events"));
     }
     for (i, event) in params.events.iter().enumerate() {
         input::check_event(&format!("events[{i}]"), event)?;
@@ -136,32 +141,29 @@ pub fn check_metadata(metadata: &Metadata) -> Result<(), ApiError> {
         return Err(ApiError::invalid_request(
             "metadata",
             format!(
-                "Invalid 'metadata': too many pairs. Expected at most {MAX_METADATA_PAIRS}, but got {}.",
+                "Invalid 'metadata': too many pairs. Expected an object with at most \
+                 {MAX_METADATA_PAIRS} pairs, but got {} instead.",
                 metadata.len()
             ),
         ));
     }
     for (key, value) in metadata {
-        if key.chars().count() > MAX_METADATA_KEY_CHARS {
+        let chars = key.chars().count();
+        if chars > MAX_METADATA_KEY_CHARS {
             let start: String = key.chars().take(MAX_METADATA_KEY_CHARS).collect();
             return Err(ApiError::invalid_request(
                 "metadata",
                 format!(
-                    "Invalid 'metadata': key '{start}…' is too long. \
-                     Expected at most {MAX_METADATA_KEY_CHARS} characters."
+                    "Invalid 'metadata': key '{start}…' too long. Expected a key with maximum \
+                     length {MAX_METADATA_KEY_CHARS}, but got one with length {chars} instead."
                 ),
             ));
         }
-        if value.chars().count() > MAX_METADATA_VALUE_CHARS {
-            let param = format!("metadata.{key}");
-            return Err(ApiError::invalid_request(
-                &param,
-                format!(
-                    "Invalid '{param}': string too long. \
-                     Expected at most {MAX_METADATA_VALUE_CHARS} characters."
-                ),
-            ));
-        }
+        check_text(
+            &format!("metadata.{key}"),
+            value.chars().count(),
+            MAX_METADATA_VALUE_CHARS,
+        )?;
     }
     Ok(())
 }
@@ -178,16 +180,51 @@ fn check_spend_limit(limit: Option<u64>) -> Result<(), ApiError> {
 
 fn not_empty(param: &str, text: &str) -> Result<(), ApiError> {
     match text {
-        "" => Err(too_short(param, "a string", "character")),
+        "" => Err(ApiError::invalid_request(
+            param,
+            format!(
+                "Invalid '{param}': empty string. \
+                 Expected a string with minimum length 1, but got an empty string instead."
+            ),
+        )),
         _ => Ok(()),
     }
 }
 
-fn too_short(param: &str, what: &str, unit: &str) -> ApiError {
+fn empty_array(param: &str) -> ApiError {
     ApiError::invalid_request(
         param,
-        format!("Invalid '{param}': expected {what} with at least 1 {unit}."),
+        format!(
+            "Invalid '{param}': empty array. \
+             Expected an array with minimum length 1, but got an empty array instead."
+        ),
     )
+}
+
+fn check_array(param: &str, length: usize, max: usize) -> Result<(), ApiError> {
+    if length <= max {
+        return Ok(());
+    }
+    Err(ApiError::invalid_request(
+        param,
+        format!(
+            "Invalid '{param}': array too long. Expected an array with maximum length {max}, \
+             but got an array with length {length} instead."
+        ),
+    ))
+}
+
+fn check_text(param: &str, length: usize, max: usize) -> Result<(), ApiError> {
+    if length <= max {
+        return Ok(());
+    }
+    Err(ApiError::invalid_request(
+        param,
+        format!(
+            "Invalid '{param}': string too long. Expected a string with maximum length {max}, \
+             but got a string with length {length} instead."
+        ),
+    ))
 }
 
 /// Length of a value as compact JSON.

@@ -4,8 +4,9 @@
 //! in the files that end in `_param`, and in `input`. Everything is re-exported flat. Derived serde is how this program
 //! reads back what it wrote; a client's body is read by the `parse_…` functions, which refuse what they do not know.
 //!
-//! Three properties hold by the types. A secret can be in a request and in no answer: no resource has a field for it. Fields
-//! are written in the order of the contract, a union's `type` first. An update tells absent, null and a value apart
+//! Three properties hold by the types. A secret can be in a request and in no answer: no resource has a field for it (the one
+//! open map, the headers of a saved Agent's MCP server, is refused when it carries credentials). Fields are written in the
+//! order of the contract, a union's `type` first. An update tells absent, null and a value apart
 //! ([`Patch`]).
 
 mod agent;
@@ -23,6 +24,7 @@ pub mod limits;
 mod page;
 mod parse;
 mod patch;
+mod resolve;
 mod secret;
 mod session;
 mod session_param;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::words::object_name;
+use crate::api::words::{object_name, words};
 
 object_name!(ListObject = "list");
 
@@ -40,6 +40,45 @@ impl<T: HasId> Page<T> {
             last_id: id(data.last()),
             data,
             has_more,
+        }
+    }
+}
+
+/// Elements of a page when the request does not say.
+pub const DEFAULT_PAGE_LIMIT: u32 = 20;
+/// Elements of a page at most.
+pub const MAX_PAGE_LIMIT: u32 = 100;
+
+words! {
+    /// The order of a list by creation.
+    #[derive(Default)]
+    pub enum Order {
+        /// Oldest first.
+        Asc = "asc",
+        /// Newest first.
+        #[default]
+        Desc = "desc",
+    }
+}
+
+/// Which page of a list is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListParams {
+    /// Behind this element, exclusive; the first page if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<String>,
+    /// 1 to [`MAX_PAGE_LIMIT`].
+    pub limit: u32,
+    /// In which order.
+    pub order: Order,
+}
+
+impl Default for ListParams {
+    fn default() -> Self {
+        ListParams {
+            after: None,
+            limit: DEFAULT_PAGE_LIMIT,
+            order: Order::default(),
         }
     }
 }

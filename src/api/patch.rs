@@ -76,3 +76,43 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patch<T> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    struct Update {
+        #[serde(default, skip_serializing_if = "Patch::is_keep")]
+        name: Patch<String>,
+    }
+
+    #[test]
+    fn absent_null_and_a_value_survive_a_round_trip() {
+        for (json, name) in [
+            ("{}", Patch::Keep),
+            (r#"{"name":null}"#, Patch::Clear),
+            (r#"{"name":"n"}"#, Patch::Set("n".to_owned())),
+        ] {
+            let update: Update = serde_json::from_str(json).expect("an update");
+            assert_eq!(update.name, name);
+            assert_eq!(serde_json::to_string(&update).ok().as_deref(), Some(json));
+        }
+    }
+
+    #[test]
+    fn a_patch_keeps_clears_or_replaces() {
+        for (patch, optional, always) in [
+            (Patch::Keep, Some(1), 1),
+            (Patch::Clear, None, 0),
+            (Patch::Set(2), Some(2), 2),
+        ] {
+            let mut field = Some(1);
+            patch.apply(&mut field);
+            assert_eq!(field, optional);
+            let mut field = 1;
+            patch.apply_or_default(&mut field);
+            assert_eq!(field, always);
+        }
+    }
+}

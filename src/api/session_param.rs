@@ -2,12 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::strict::{Node, Read};
 use crate::api::{
-    AgentReasoningParam, AgentTextParam, AgentToolParam, ApiError, CompactionParam,
-    EnvironmentParam, ExperimentalParam, InputMessage, Metadata, MultiAgentConfigParam, Patch,
+    AgentReasoningParam, AgentTextParam, AgentToolParam, CompactionParam, EnvironmentParam,
+    ExperimentalParam, InputMessage, Metadata, MultiAgentConfigParam, Patch, PromptCacheOptions,
     PromptCacheTtl, ReasoningEffort, Review, ServiceTier,
 };
+
+mod read;
 
 /// Body of `POST /agents/sessions`. A null field means the same as an absent one, except in `agent`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -102,9 +103,18 @@ impl SessionInput {
 /// How long the provider keeps its prompt cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptCacheOptionsParam {
-    /// Absent: the provider's default.
+    /// Half an hour if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<PromptCacheTtl>,
+}
+
+impl PromptCacheOptionsParam {
+    /// With its default filled in: half an hour.
+    pub fn resolved(self) -> PromptCacheOptions {
+        PromptCacheOptions {
+            ttl: self.ttl.unwrap_or(PromptCacheTtl::HalfHour),
+        }
+    }
 }
 
 /// What a Session may spend.
@@ -165,127 +175,4 @@ pub struct ReasoningEffortParam {
     /// Null: the model chooses.
     #[serde(default, skip_serializing_if = "Patch::is_keep")]
     pub effort: Patch<ReasoningEffort>,
-}
-
-impl Read for SessionCreateParams {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        let mut fields = node.fields()?;
-        let params = SessionCreateParams {
-            environment: fields.required("environment")?,
-            agent: fields.optional("agent")?,
-            agent_id: fields.optional("agent_id")?,
-            input: fields.nullable("input")?,
-            metadata: fields.nullable("metadata")?,
-            prompt_cache_options: fields.nullable("prompt_cache_options")?,
-            review: fields.optional("review")?,
-            spend_control: fields.nullable("spend_control")?,
-            stream: fields.optional("stream")?,
-            stream_options: fields.optional("stream_options")?,
-            vault_ids: fields.nullable("vault_ids")?,
-        };
-        fields.end()?;
-        Ok(params)
-    }
-}
-
-impl Read for SessionAgentParams {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        let mut fields = node.fields()?;
-        let params = SessionAgentParams {
-            compaction: fields.patch("compaction")?,
-            experimental: fields.optional("experimental")?,
-            instructions: fields.patch("instructions")?,
-            model: fields.optional("model")?,
-            multi_agent: fields.patch("multi_agent")?,
-            reasoning: fields.patch("reasoning")?,
-            service_tier: fields.patch("service_tier")?,
-            text: fields.patch("text")?,
-            tools: fields.patch("tools")?,
-        };
-        fields.end()?;
-        Ok(params)
-    }
-}
-
-impl Read for SessionInput {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        match node.value() {
-            serde_json::Value::String(_) => String::read(node).map(SessionInput::Text),
-            serde_json::Value::Array(_) => Vec::read(node).map(SessionInput::Messages),
-            _ => Err(node.wrong_type("a string or an array")),
-        }
-    }
-}
-
-impl Read for PromptCacheOptionsParam {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        let mut fields = node.fields()?;
-        let options = PromptCacheOptionsParam {
-            ttl: fields.optional("ttl")?,
-        };
-        fields.end()?;
-        Ok(options)
-    }
-}
-
-impl Read for SpendControlParam {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        let mut fields = node.fields()?;
-        let control = SpendControlParam {
-            limit: fields.required_nullable("limit")?,
-        };
-        fields.end()?;
-        Ok(control)
-    }
-}
-
-impl Read for StreamOptions {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        let mut fields = node.fields()?;
-        let options = StreamOptions {
-            include_obfuscation: fields.optional("include_obfuscation")?,
-        };
-        fields.end()?;
-        Ok(options)
-    }
-}
-
-impl Read for SessionUpdateParams {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        let mut fields = node.fields()?;
-        let params = SessionUpdateParams {
-            agent: fields.optional("agent")?,
-            metadata: fields.patch("metadata")?,
-            prompt_cache_options: fields.patch("prompt_cache_options")?,
-            review: fields.optional("review")?,
-            spend_control: fields.patch("spend_control")?,
-        };
-        fields.end()?;
-        Ok(params)
-    }
-}
-
-impl Read for SessionAgentUpdateParams {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        let mut fields = node.fields()?;
-        let params = SessionAgentUpdateParams {
-            model: fields.optional("model")?,
-            reasoning: fields.optional("reasoning")?,
-            service_tier: fields.patch("service_tier")?,
-            tools: fields.patch("tools")?,
-        };
-        fields.end()?;
-        Ok(params)
-    }
-}
-
-impl Read for ReasoningEffortParam {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        let mut fields = node.fields()?;
-        let param = ReasoningEffortParam {
-            effort: fields.patch("effort")?,
-        };
-        fields.end()?;
-        Ok(param)
-    }
 }

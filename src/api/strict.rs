@@ -199,6 +199,7 @@ fn describe(value: &Value) -> &'static str {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
         Value::Number(n) if n.is_f64() => "a decimal number",
+        Value::Number(n) if n.is_i64() && !n.is_u64() => "a negative integer",
         Value::Number(_) => "an integer",
         Value::String(_) => "a string",
         Value::Array(_) => "an array",

@@ -84,7 +84,7 @@ pub struct McpTool<T> {
     pub request_metadata: Map<String, Value>,
     /// Without this server the Session can't start.
     pub required: bool,
-    /// Unique in its list.
+    /// Names the server in tool calls.
     pub server_label: String,
     /// How it is reached.
     pub transport: T,

@@ -48,3 +48,35 @@ impl TokenUsage {
         sum(&mut self.total_tokens, other.total_tokens);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_are_kept_apart_and_never_wrap() {
+        let one = TokenUsage {
+            input_tokens: 1,
+            input_tokens_details: InputTokensDetails { cached_tokens: 2 },
+            output_tokens: 3,
+            output_tokens_details: OutputTokensDetails {
+                reasoning_tokens: 4,
+            },
+            total_tokens: u64::MAX,
+        };
+        let mut sum = one;
+        sum.add(&one);
+        assert_eq!(
+            sum,
+            TokenUsage {
+                input_tokens: 2,
+                input_tokens_details: InputTokensDetails { cached_tokens: 4 },
+                output_tokens: 6,
+                output_tokens_details: OutputTokensDetails {
+                    reasoning_tokens: 8
+                },
+                total_tokens: u64::MAX,
+            }
+        );
+    }
+}

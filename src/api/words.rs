@@ -1,6 +1,6 @@
 //! Closed sets of words on the wire, and the fixed `object` names.
 //!
-//! [`words!`](crate::api::words::words) turns a list of variants and their spelling into an enum that knows its spelling,
+//! `words!` turns a list of variants and their spelling into an enum that knows its spelling,
 //! parses it, and refuses every other word with the list of those it knows. It is not for open sets: a word that may be
 //! unknown (a model's name, an error code of another server) stays a `String`.
 
@@ -16,7 +16,7 @@ pub struct UnknownWord {
     pub known: Vec<&'static str>,
 }
 
-/// What every closed set of words can do; implemented by [`words!`](crate::api::words::words) alone.
+/// What every closed set of words can do; implemented by `words!`, and once by hand.
 pub trait Words: Copy + Sized + fmt::Debug + 'static {
     /// All members, in the order of the contract.
     const ALL: &'static [Self];

@@ -1,6 +1,6 @@
 //! Rules of inputs.
 
-use super::{MAX_INPUT_TEXT_BYTES, not_empty, too_short};
+use super::{MAX_INPUT_TEXT_BYTES, check_array, empty_array, not_empty};
 use crate::api::{
     ApiError, BrowserAuthenticationAnswer, ComputerUseResponse, FunctionOutput, InputContent,
     InputEvent, InputMessage, SessionInput, ToolResultInput,
@@ -38,13 +38,13 @@ pub(super) fn check_session_input(path: &str, input: &SessionInput) -> Result<()
 
 fn check_messages(path: &str, messages: &[InputMessage]) -> Result<(), ApiError> {
     if messages.is_empty() {
-        return Err(too_short(path, "an array", "element"));
+        return Err(empty_array(path));
     }
     let mut size_bytes = 0;
     for (i, message) in messages.iter().enumerate() {
         let path = format!("{path}[{i}].content");
         if message.content.is_empty() {
-            return Err(too_short(&path, "an array", "element"));
+            return Err(empty_array(&path));
         }
         for (i, part) in message.content.iter().enumerate() {
             match part {
@@ -103,17 +103,7 @@ fn check_login(path: &str, response: &ComputerUseResponse) -> Result<(), ApiErro
     else {
         return Ok(());
     };
-    if fields.len() > MAX_LOGIN_FIELDS {
-        let path = format!("{path}.fields");
-        return Err(ApiError::invalid_request(
-            &path,
-            format!(
-                "Invalid '{path}': array too long. \
-                 Expected an array with maximum length {MAX_LOGIN_FIELDS}, but got {}.",
-                fields.len()
-            ),
-        ));
-    }
+    check_array(&format!("{path}.fields"), fields.len(), MAX_LOGIN_FIELDS)?;
     let size_bytes = super::json_bytes(response);
     if size_bytes > MAX_LOGIN_BYTES {
         return Err(ApiError::invalid_request(

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{MAX_TOOLS_BYTES, json_bytes, not_empty};
+use super::{MAX_TOOLS_BYTES, check_array, json_bytes, not_empty};
 use crate::api::{
     AgentToolParam, ApiError, PersistedAgentToolParam, PersistedMcpTransportParam,
     WebSearchToolParam,
@@ -118,18 +118,11 @@ fn check_saved_transport(
 
 fn check_search(path: &str, search: &WebSearchToolParam) -> Result<(), ApiError> {
     let domains = search.allowed_domains.as_deref().unwrap_or_default();
-    if domains.len() > MAX_SEARCH_DOMAINS {
-        let param = format!("{path}.allowed_domains");
-        return Err(ApiError::invalid_request(
-            &param,
-            format!(
-                "Invalid '{param}': array too long. \
-                 Expected an array with maximum length {MAX_SEARCH_DOMAINS}, but got {}.",
-                domains.len()
-            ),
-        ));
-    }
-    Ok(())
+    check_array(
+        &format!("{path}.allowed_domains"),
+        domains.len(),
+        MAX_SEARCH_DOMAINS,
+    )
 }
 
 fn check_size(path: &str, size_bytes: usize) -> Result<(), ApiError> {

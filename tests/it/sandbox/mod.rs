@@ -1,1 +1,5 @@
-//! See the index.
+//! Isolation of managed environments. Every test starts real sandboxes; where none can be started, it fails with the refusal.
+
+mod escape;
+mod exec;
+mod world;
