@@ -12,3 +12,4 @@ pub mod http;
 pub mod key;
 pub mod scripted;
 mod scrub;
+pub mod weight;

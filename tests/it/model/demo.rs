@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use pretty_assertions::assert_eq;
-use rat_things::backend::model::demo::DemoModel;
+use rat_things::backend::harness::responses::Options;
+use rat_things::backend::model::demo::{DemoModel, HISTORY_BYTES};
 use rat_things::engine::ports::{Environment, Observation, Past, TurnEnd};
 
 use super::world::{Act, FakeEnvironment, Seen, Setup, ShellEnvironment, history, message};
@@ -212,19 +213,23 @@ async fn wherever_a_worker_is_lost_the_turn_goes_on_and_repeats_no_command() {
 async fn calls_go_on_in_order_when_history_no_longer_fits() {
     let text: String = (1..=40).map(|n| format!("@exec c{n}\n")).collect();
     let output: &'static str = "x".repeat(50_000).leak();
-    let environment = FakeEnvironment::new(move |_| Act::Exit(0, output));
-    let (end, seen) = demo(&text, environment.clone()).run().await;
-    assert_eq!(end, TurnEnd::Completed);
-    let expect: Vec<String> = (1..=40).map(|n| format!("c{n}")).collect();
-    assert_eq!(environment.commands(), expect);
-    let ids: BTreeSet<&str> = seen
-        .iter()
-        .filter_map(|seen| match seen {
-            Seen::Claimed(claim) => Some(claim.call_id.as_str()),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(ids.len(), 40);
+    for budget_bytes in [HISTORY_BYTES, Options::default().history_budget_bytes] {
+        let environment = FakeEnvironment::new(move |_| Act::Exit(0, output));
+        let mut setup = demo(&text, environment.clone());
+        setup.options.history_budget_bytes = budget_bytes;
+        let (end, seen) = setup.run().await;
+        assert_eq!(end, TurnEnd::Completed);
+        let expect: Vec<String> = (1..=40).map(|n| format!("c{n}")).collect();
+        assert_eq!(environment.commands(), expect);
+        let ids: BTreeSet<&str> = seen
+            .iter()
+            .filter_map(|seen| match seen {
+                Seen::Claimed(claim) => Some(claim.call_id.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(ids.len(), 40);
+    }
 }
 
 #[tokio::test]

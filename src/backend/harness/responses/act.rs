@@ -145,14 +145,21 @@ impl Turn<'_> {
 
     /// The provider's call id, or one that is unique in the Session if the provider gave none or gave it before: some servers
     /// begin to count anew in each response.
-    fn unused(&mut self, call_id: String) -> String {
+    fn unused(&self, call_id: String) -> String {
         let mut id = call_id;
-        let mut n = self.call_ids.len();
-        while id.is_empty() || id.len() > items::CALL_ID_BYTES || !self.call_ids.insert(id.clone())
-        {
+        let mut n = self.history.len() + self.since.len();
+        while id.is_empty() || id.len() > items::CALL_ID_BYTES || self.is_used(&id) {
             n += 1;
             id = format!("{:.32}_{n}", self.turn);
         }
         id
+    }
+
+    fn is_used(&self, id: &str) -> bool {
+        let newest_first = self.since.iter().rev().chain(self.history.iter().rev());
+        newest_first.into_iter().any(|past| match past {
+            Past::Tool { call_id, .. } | Past::Function { call_id, .. } => call_id == id,
+            Past::User { .. } | Past::Assistant { .. } | Past::Reasoning { .. } => false,
+        })
     }
 }

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
+use crate::backend::model::weight::json_bytes;
 use crate::engine::ports::{Feed, FunctionAnswer, Past, ToolOutcome};
 
 /// What the model is told about a command whose worker was lost.
@@ -87,7 +88,6 @@ fn cut(history: &[&Past], budget_bytes: usize) -> usize {
 /// About the bytes that an entry takes in a request.
 fn size_bytes(past: &Past) -> usize {
     const FRAME: usize = 64;
-    let json_bytes = |value: &Value| value.to_string().len();
     FRAME
         + match past {
             Past::User { content } => content.iter().map(json_bytes).sum(),

@@ -1,6 +1,5 @@
 //! The loop of one Turn: take messages, call the model, do what it asks, until it asks for nothing more.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,6 +9,7 @@ use super::items::{self, Output};
 use super::setup::Setup;
 use super::stop::Stop;
 use super::{Options, input};
+use crate::backend::model::weight::json_bytes;
 use crate::engine::ports::{
     Environment, Feed, Fenced, Model, ModelError, Observation, Past, TurnEnd, TurnLink, TurnTask,
 };
@@ -22,12 +22,11 @@ pub struct Turn<'a> {
     pub(super) link: TurnLink,
     pub(super) stop: Stop,
     pub(super) turn: String,
-    history: Arc<Vec<Past>>,
+    pub(super) history: Arc<Vec<Past>>,
     /// What happened since the harness began, behind `history`.
     pub(super) since: Vec<Past>,
     /// Inputs in `since` that no model call was given yet.
     untaken: Vec<u64>,
-    pub(super) call_ids: HashSet<String>,
     model_calls: u32,
     budget_bytes: usize,
     pub(super) environment_errors: u32,
@@ -57,16 +56,6 @@ impl<'a> Turn<'a> {
             task.environment.is_some(),
             options,
         );
-        let call_ids = task
-            .history
-            .iter()
-            .filter_map(|past| match past {
-                Past::Tool { call_id, .. } | Past::Function { call_id, .. } => {
-                    Some(call_id.clone())
-                }
-                _ => None,
-            })
-            .collect();
         let mut turn = Turn {
             model,
             options,
@@ -78,7 +67,6 @@ impl<'a> Turn<'a> {
             history: task.history,
             since: Vec::new(),
             untaken: Vec::new(),
-            call_ids,
             model_calls: task.model_calls,
             budget_bytes: options.history_budget_bytes,
             environment_errors: 0,
@@ -220,12 +208,7 @@ impl<'a> Turn<'a> {
         if error.code != "context_length_exceeded" {
             return None;
         }
-        let bytes = |input: &[Value]| {
-            input
-                .iter()
-                .map(|item| item.to_string().len())
-                .sum::<usize>()
-        };
+        let bytes = |input: &[Value]| input.iter().map(json_bytes).sum::<usize>();
         self.budget_bytes = self.budget_bytes.min(bytes(sent)) / 2;
         let input = self.input(messages);
         (bytes(&input) < bytes(sent)).then_some(input)
