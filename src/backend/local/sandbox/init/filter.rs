@@ -135,7 +135,7 @@ fn refused() -> Result<Rules, Refusal> {
         terminal.push(SeccompRule::new(vec![condition(
             1,
             SeccompCmpOp::Eq,
-            request as u64,
+            request,
         )?])?);
     }
     rules.insert(libc::SYS_ioctl, terminal);
