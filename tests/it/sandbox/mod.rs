@@ -2,4 +2,5 @@
 
 mod escape;
 mod exec;
+mod lifetime;
 mod world;

@@ -1,7 +1,7 @@
 //! A place for environments in a temporary directory, and short ways to run commands in one.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub struct World {
     /// Removed with the world.
     pub dir: TempDir,
+    root: PathBuf,
     /// The environments.
     pub environments: LocalEnvironments,
 }
@@ -34,10 +35,27 @@ impl World {
     /// With another configuration.
     pub fn with(change: impl FnOnce(&mut LocalEnvironmentsConfig)) -> World {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let mut config = config(dir.path().join("environments"));
+        let root = dir.path().join("environments");
+        let mut config = config(root.clone());
         change(&mut config);
         let environments = LocalEnvironments::new(config).expect("our program can be opened");
-        World { dir, environments }
+        World {
+            dir,
+            root,
+            environments,
+        }
+    }
+
+    /// Over environments that another world made.
+    pub fn at(root: &Path) -> World {
+        let mut world = World::with(|config| config.root = root.to_owned());
+        world.root = root.to_owned();
+        world
+    }
+
+    /// The directory of all environments.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// A new sandbox without network.
@@ -226,4 +244,10 @@ pub fn processes_with(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// This test binary, to be run again as another process.
+pub fn this_test_binary() -> std::process::Command {
+    // Not by path: an ordinary user need not be able to reach it.
+    std::process::Command::new("/proc/self/exe")
 }

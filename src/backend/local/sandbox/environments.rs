@@ -19,6 +19,7 @@ use super::home::{self, Home};
 use super::launch::{self, Launched, Launcher};
 use super::proxy::{Proxy, Reach, Rules};
 use super::wire::Setup;
+use super::witness::Witness;
 use super::{facts, layout, refusal, variables};
 use crate::engine::ids::{Kind, random};
 use crate::engine::ports::{
@@ -173,6 +174,13 @@ impl LocalEnvironments {
                 .map_err(|e| failed("cannot start its proxy", &e))?,
             _ => None,
         };
+        let witness = started.child.id().and_then(|pid| match spec.isolation {
+            Isolation::Sandbox => Witness::child_of(pid),
+            Isolation::UnsafeNone => Witness::of(pid),
+        });
+        if let Some(witness) = &witness {
+            home::note(&home.lock, witness).map_err(|e| failed("cannot note its process", &e))?;
+        }
         tokio::spawn(Arc::clone(&control).listen());
         let variables = match spec.isolation {
             Isolation::Sandbox => variables::sandboxed(proxied),
@@ -180,7 +188,7 @@ impl LocalEnvironments {
         };
         Ok(LocalEnvironment {
             spec: spec.clone(),
-            end: End::of(started.child, home.lock, Arc::clone(&control)),
+            end: End::of(started.child, witness, home.lock, Arc::clone(&control)),
             control,
             workspace: home.workspace,
             variables,
