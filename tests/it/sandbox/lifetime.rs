@@ -111,7 +111,7 @@ async fn nothing_is_left_of_an_engine_that_is_killed_while_it_starts_one() {
         let engine = Engine::start(&world, &id);
         // From the moment its directory appears on, over the milliseconds that a start takes.
         eventually("it begins", || workspace_file(&world, &id, "").exists()).await;
-        tokio::time::sleep(Duration::from_millis(round)).await;
+        tokio::time::sleep(Duration::from_millis(2 * round)).await;
         engine.kill();
         eventually("all of it ends", || processes_with(&id).is_empty()).await;
     }

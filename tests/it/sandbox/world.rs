@@ -87,6 +87,8 @@ pub fn config(root: PathBuf) -> LocalEnvironmentsConfig {
     let mut config = LocalEnvironmentsConfig::new(root);
     config.program = std::env::var_os("RAT_THINGS_TEST_PROGRAM")
         .map_or_else(|| env!("CARGO_BIN_EXE_rat-things").into(), PathBuf::from);
+    // To try the suite with another launcher.
+    config.bwrap = std::env::var_os("RAT_THINGS_TEST_BWRAP").map(PathBuf::from);
     config.start_timeout_ms = 60_000;
     config.limits.free_space_bytes = 1 << 20;
     config

@@ -71,6 +71,12 @@ impl LocalEnvironments {
 
     fn slot(&self, id: &str) -> Arc<Slot> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those that ended meanwhile still hold their socket. A slot that somebody waits for has a second holder.
+        open.retain(|_, slot| {
+            let alive =
+                |open: &Option<Arc<LocalEnvironment>>| open.as_ref().is_some_and(|e| e.is_alive());
+            Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|open| alive(&open))
+        });
         Arc::clone(open.entry(id.to_owned()).or_default())
     }
 
@@ -274,14 +280,7 @@ impl Environments for LocalEnvironments {
             environment.close().await;
         }
         let wait = Duration::from_millis(self.config.lock_wait_ms);
-        let removed = home::remove(&self.config.root, id, wait).await;
-        drop(open);
-        let mut slots = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        // Two holders: the table and this call. A third would be an open that waits for its turn.
-        if Arc::strong_count(&slot) <= 2 {
-            slots.remove(id);
-        }
-        removed
+        home::remove(&self.config.root, id, wait).await
     }
 
     async fn check(&self, isolation: Isolation) -> Result<(), EnvironmentError> {

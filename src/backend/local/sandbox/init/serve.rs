@@ -72,7 +72,7 @@ impl Server {
         if request {
             self.take_request(buffer)?;
         }
-        if !self.families.is_empty() && watched.elapsed() >= watch::INTERVAL {
+        if !self.families.is_empty() && watched.elapsed() >= watch::interval(&self.setup) {
             self.watch()?;
             *watched = Instant::now();
         }
@@ -89,10 +89,11 @@ impl Server {
         fds.extend(reports.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         // An idle sandbox sleeps for good.
         let timeout = (!self.families.is_empty()).then(|| {
-            let left = watch::INTERVAL.saturating_sub(watched.elapsed());
+            let left = watch::interval(&self.setup).saturating_sub(watched.elapsed());
+            let left = left.max(Duration::from_millis(1));
             Timespec {
-                tv_sec: 0,
-                tv_nsec: i64::from(left.subsec_nanos()).max(1_000_000),
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(1),
+                tv_nsec: left.subsec_nanos().into(),
             }
         });
         match poll(&mut fds, timeout.as_ref()) {
