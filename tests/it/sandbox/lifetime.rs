@@ -251,7 +251,13 @@ async fn a_fork_bomb_is_ended() {
     tokio::time::sleep(Duration::from_millis(200)).await;
     begun.cancel.send(true).expect("somebody listens");
     assert_eq!(begun.end().await.how, ExecHow::Cancelled);
-    assert_eq!(sandbox.ok("ls -d /proc/[0-9]* | wc -l").await, "5");
+    let left: u32 = sandbox
+        .ok("ls -d /proc/[0-9]* | wc -l")
+        .await
+        .parse()
+        .expect("a number");
+    // PID 1, the shim, the shell, ls and wc.
+    assert!(left <= 5, "{left}");
 }
 
 #[tokio::test]
