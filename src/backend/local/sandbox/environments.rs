@@ -19,6 +19,7 @@ use super::home::{self, Home};
 use super::launch::{self, Launched, Launcher};
 use super::proxy::{Proxy, Reach, Rules};
 use super::wire::Setup;
+use super::witness::Witness;
 use super::{facts, layout, refusal, variables};
 use crate::engine::ids::{Kind, random};
 use crate::engine::ports::{
@@ -70,6 +71,12 @@ impl LocalEnvironments {
 
     fn slot(&self, id: &str) -> Arc<Slot> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those that ended meanwhile still hold their socket. A slot that somebody waits for has a second holder.
+        open.retain(|_, slot| {
+            let alive =
+                |open: &Option<Arc<LocalEnvironment>>| open.as_ref().is_some_and(|e| e.is_alive());
+            Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|open| alive(&open))
+        });
         Arc::clone(open.entry(id.to_owned()).or_default())
     }
 
@@ -173,6 +180,13 @@ impl LocalEnvironments {
                 .map_err(|e| failed("cannot start its proxy", &e))?,
             _ => None,
         };
+        let witness = started.child.id().and_then(|pid| match spec.isolation {
+            Isolation::Sandbox => Witness::child_of(pid),
+            Isolation::UnsafeNone => Witness::of(pid),
+        });
+        if let Some(witness) = &witness {
+            home::note(&home.lock, witness).map_err(|e| failed("cannot note its process", &e))?;
+        }
         tokio::spawn(Arc::clone(&control).listen());
         let variables = match spec.isolation {
             Isolation::Sandbox => variables::sandboxed(proxied),
@@ -180,7 +194,7 @@ impl LocalEnvironments {
         };
         Ok(LocalEnvironment {
             spec: spec.clone(),
-            end: End::of(started.child, home.lock, Arc::clone(&control)),
+            end: End::of(started.child, witness, home.lock, Arc::clone(&control)),
             control,
             workspace: home.workspace,
             variables,
@@ -277,14 +291,7 @@ impl Environments for LocalEnvironments {
             environment.close().await;
         }
         let wait = Duration::from_millis(self.config.lock_wait_ms);
-        let removed = home::remove(&self.config.root, id, wait).await;
-        drop(open);
-        let mut slots = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        // Two holders: the table and this call. A third would be an open that waits for its turn.
-        if Arc::strong_count(&slot) <= 2 {
-            slots.remove(id);
-        }
-        removed
+        home::remove(&self.config.root, id, wait).await
     }
 
     async fn check(&self, isolation: Isolation) -> Result<(), EnvironmentError> {

@@ -138,14 +138,12 @@ impl Course {
                 () = turned_true(&mut exec.cancel), if cancellable => Next::Cancel,
             };
             match next {
-                Next::Output(Ok(n)) if n > 0 => {
-                    kept.push(&buffer[..n]);
-                    if let Ok(room) = exec.live.try_reserve() {
-                        room.send(Bytes::copy_from_slice(&buffer[..n]));
-                    }
-                }
+                Next::Output(Ok(n)) if n > 0 => say(&buffer[..n], exec, kept),
                 Next::Output(_) => self.output = None,
-                Next::Event(Some(event)) => self.take(event, kept),
+                Next::Event(Some(Event::Exceeded(what))) => {
+                    say(format!("\n[{what}]\n").as_bytes(), exec, kept);
+                }
+                Next::Event(Some(event)) => self.take(event),
                 Next::Event(None) => return Err(lost("its PID 1 ended")),
                 Next::Deadline if self.ending => {
                     self.running.give_up();
@@ -161,7 +159,7 @@ impl Course {
         }
     }
 
-    fn take(&mut self, event: Event, kept: &mut Kept) {
+    fn take(&mut self, event: Event) {
         match event {
             Event::NotStarted(reason) => self.decided(ExecHow::NotStarted(reason)),
             Event::Exited(Status::Code(code)) => self.decided(ExecHow::Exited(code)),
@@ -170,7 +168,7 @@ impl Course {
                 self.ending = false;
                 self.deadline = Instant::now().checked_add(LINGER);
             }
-            Event::Exceeded(what) => kept.push(format!("\n[{what}]\n").as_bytes()),
+            Event::Exceeded(_) => {}
         }
     }
 
@@ -199,6 +197,14 @@ impl Course {
             tokio::spawn(discard(output));
         }
         self.how.unwrap_or(ExecHow::Cancelled)
+    }
+}
+
+/// Keeps output and shows it live, unless nobody takes it at once.
+fn say(bytes: &[u8], exec: &Exec, kept: &mut Kept) {
+    kept.push(bytes);
+    if let Ok(room) = exec.live.try_reserve() {
+        room.send(Bytes::copy_from_slice(bytes));
     }
 }
 

@@ -27,6 +27,7 @@ pub mod proxy;
 mod refusal;
 mod variables;
 mod wire;
+mod witness;
 
 pub use config::{EnvironmentLimits, LocalEnvironmentsConfig, RunAs};
 pub use environments::LocalEnvironments;

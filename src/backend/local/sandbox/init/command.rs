@@ -120,8 +120,11 @@ fn search(name: &str, argv: &[&str], path: Option<&String>, env: &[CString]) -> 
         .split(':')
         .filter(|d| !d.is_empty())
     {
-        match exec_or_interpret(&format!("{directory}/{name}"), argv, env) {
+        let file = format!("{directory}/{name}");
+        match exec_or_interpret(&file, argv, env) {
             Errno::NOENT | Errno::NOTDIR => {}
+            // A directory that may not be searched holds no program; a file that may not be executed is one.
+            Errno::ACCESS if rustix::fs::stat(file.as_str()).is_err() => {}
             Errno::ACCESS => answer = Errno::ACCESS,
             other => return other,
         }
