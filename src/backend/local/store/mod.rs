@@ -4,8 +4,8 @@
 //! answers. Reads go to a few threads with a connection each. Between processes a pair of file locks makes turns. The surprise: a
 //! SQLite file can be removed or replaced under an open connection without any error, so the store checks for that itself.
 //!
-//! Read in this order: [`schema`] and [`rows`] (what is stored), [`group`] (one transaction), [`writer`] and [`queue`] (the
-//! thread), [`turnstile`] (turns between processes), [`helper`] (checkpoints), [`readers`], [`open`] and [`identity`].
+//! Read in this order: `schema` and `rows` (what is stored), `group` (one transaction), `writer` and `queue` (the
+//! thread), `turnstile` (turns between processes), `helper` (checkpoints), `readers`, `open` and `identity`.
 
 mod faults;
 mod group;
@@ -37,7 +37,7 @@ use self::writer::Writer;
 use crate::engine::ports::{Commit, Committed, Key, Page, Range, Record, Store, StoreError};
 
 pub use self::open::Durability;
-pub use self::rows::INLINE_MAX_BYTES;
+pub use self::rows::{INLINE_NEW_BYTES, INLINE_ROW_BYTES};
 pub use self::stats::StoreStats;
 pub use self::upkeep::{BackupError, Health};
 
