@@ -1,4 +1,6 @@
 //! One behaviour suite per port, run against every implementation.
 
+/// What only the SQLite store promises: several processes, crashes, damage, full disks.
+mod sqlite;
 /// The Store port: memory and SQLite.
 mod store;

@@ -47,7 +47,8 @@ const CLOSING: Duration = Duration::from_secs(2);
 /// How a store is opened. The default is right for everything but tests and measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
-    /// How long a commit waits for its turn while another process keeps it, in milliseconds.
+    /// How long a commit waits for its turn while another process keeps it, in milliseconds. Foreign programs that keep the
+    /// database locked are waited for no longer than 5 s.
     pub patience_ms: u64,
     /// Threads that read, at most.
     pub readers: usize,
@@ -79,7 +80,6 @@ pub struct SqliteStore {
     helper: Arc<Helper>,
     writer: Mutex<Option<Ended>>,
     readers: Readers,
-    options: StoreOptions,
 }
 
 impl SqliteStore {
@@ -90,7 +90,7 @@ impl SqliteStore {
     /// [`StoreError::Broken`] when an operator must act: no space, no permission, not our database, a newer schema.
     /// [`StoreError::Unavailable`] when another program keeps the file locked.
     pub fn open(path: &Path, options: StoreOptions) -> Result<SqliteStore, StoreError> {
-        let (place, conn) = open::open(path, options.durability)?;
+        let (place, conn) = open::open(path, options)?;
         let place = Arc::new(place);
         let counters = Arc::new(Counters::default());
         let queue = Arc::new(Queue::default());
@@ -108,7 +108,6 @@ impl SqliteStore {
             helper,
             writer: Mutex::new(None),
             readers,
-            options,
         })
     }
 
@@ -135,7 +134,7 @@ impl SqliteStore {
             queue: Arc::clone(&self.queue),
             helper: Arc::clone(&self.helper),
             counters: Arc::clone(&self.counters),
-            gather: self.options.gather,
+            gather: self.place.options.gather,
         };
         spawn("store-helper", alive.clone(), move || helper.run())?;
         spawn("store-writer", alive, move || thread.run())?;
