@@ -4,7 +4,7 @@
 //! A checkpoint made by the writer stalls every commit for 10 ms and more per 1,000 pages; made here it stalls none. But it can't
 //! catch up with a busy writer, so the writer makes the last, small step itself (see `writer`), after which the WAL begins anew.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
@@ -32,13 +32,14 @@ pub(super) struct Helper {
     patience: Duration,
     state: Mutex<State>,
     changed: Condvar,
+    /// Held while a copy is made, by whoever makes it.
+    copying: Mutex<()>,
 }
 
 #[derive(Default)]
 struct State {
     /// The writer waits for its turn, which another process has.
     blocked: bool,
-    copying: bool,
     closed: bool,
 }
 
@@ -56,6 +57,7 @@ impl Helper {
             patience,
             state: Mutex::default(),
             changed: Condvar::new(),
+            copying: Mutex::default(),
         }
     }
 
@@ -72,9 +74,17 @@ impl Helper {
         self.changed.notify_one();
     }
 
-    /// Whether a copy is under way.
-    pub(super) fn copying(&self) -> bool {
-        self.lock().copying
+    /// The right to copy: at once or not at all, or else as soon as the helper's own copy has ended.
+    pub(super) fn copying(&self, wait: bool) -> Option<MutexGuard<'_, ()>> {
+        match self.copying.try_lock() {
+            Ok(held) => Some(held),
+            Err(TryLockError::Poisoned(held)) => Some(held.into_inner()),
+            Err(TryLockError::WouldBlock) if wait => {
+                let held = self.copying.lock();
+                Some(held.unwrap_or_else(PoisonError::into_inner))
+            }
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Ends the thread after its current step.
@@ -96,9 +106,7 @@ impl Helper {
             let quiet = length == self.log.length() && length >= SOFT_PAGES && behind > 0;
             length = self.log.length();
             if behind >= SOFT_PAGES || quiet {
-                self.lock().copying = true;
                 let copied = self.copy(&mut conn);
-                self.lock().copying = false;
                 self.pause(if copied { TICK } else { RETRY });
             }
         }

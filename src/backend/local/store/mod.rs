@@ -4,8 +4,8 @@
 //! answers. Reads go to a few threads with a connection each. Between processes a pair of file locks makes turns. The surprise: a
 //! SQLite file can be removed or replaced under an open connection without any error, so the store checks for that itself.
 //!
-//! Read in this order: [`schema`] and [`rows`] (what is stored), [`group`] (one transaction), [`writer`] and [`queue`] (the
-//! thread), [`turnstile`] (turns between processes), [`helper`] (checkpoints), [`readers`], [`open`] and [`identity`].
+//! Read in this order: `schema` and `rows` (what is stored), `group` (one transaction), `writer` and `queue` (the
+//! thread), `turnstile` (turns between processes), `helper` (checkpoints), `readers`, `open` and `identity`.
 
 mod faults;
 mod group;
@@ -37,7 +37,7 @@ use self::writer::Writer;
 use crate::engine::ports::{Commit, Committed, Key, Page, Range, Record, Store, StoreError};
 
 pub use self::open::Durability;
-pub use self::rows::INLINE_MAX_BYTES;
+pub use self::rows::{INLINE_NEW_BYTES, INLINE_ROW_BYTES};
 pub use self::stats::StoreStats;
 pub use self::upkeep::{BackupError, Health};
 
@@ -47,7 +47,8 @@ const CLOSING: Duration = Duration::from_secs(2);
 /// How a store is opened. The default is right for everything but tests and measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
-    /// How long a commit waits for its turn while another process keeps it, in milliseconds.
+    /// How long a commit waits for its turn while another process keeps it, in milliseconds. Foreign programs that keep the
+    /// database locked are waited for no longer than 5 s.
     pub patience_ms: u64,
     /// Threads that read, at most.
     pub readers: usize,
@@ -79,7 +80,6 @@ pub struct SqliteStore {
     helper: Arc<Helper>,
     writer: Mutex<Option<Ended>>,
     readers: Readers,
-    options: StoreOptions,
 }
 
 impl SqliteStore {
@@ -90,7 +90,7 @@ impl SqliteStore {
     /// [`StoreError::Broken`] when an operator must act: no space, no permission, not our database, a newer schema.
     /// [`StoreError::Unavailable`] when another program keeps the file locked.
     pub fn open(path: &Path, options: StoreOptions) -> Result<SqliteStore, StoreError> {
-        let (place, conn) = open::open(path, options.durability)?;
+        let (place, conn) = open::open(path, options)?;
         let place = Arc::new(place);
         let counters = Arc::new(Counters::default());
         let queue = Arc::new(Queue::default());
@@ -108,7 +108,6 @@ impl SqliteStore {
             helper,
             writer: Mutex::new(None),
             readers,
-            options,
         })
     }
 
@@ -135,7 +134,7 @@ impl SqliteStore {
             queue: Arc::clone(&self.queue),
             helper: Arc::clone(&self.helper),
             counters: Arc::clone(&self.counters),
-            gather: self.options.gather,
+            gather: self.place.options.gather,
         };
         spawn("store-helper", alive.clone(), move || helper.run())?;
         spawn("store-writer", alive, move || thread.run())?;

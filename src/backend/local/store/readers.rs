@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -14,6 +15,10 @@ use tokio::sync::oneshot;
 use super::faults;
 use super::open::Place;
 use crate::engine::ports::StoreError;
+
+/// How long a reader trusts that the files are still the ones it has open. Looking costs a third of a point read, so it is not done
+/// for each; the writer does look before each group.
+const GUARD_EVERY: Duration = Duration::from_millis(10);
 
 type Job = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 
@@ -64,10 +69,8 @@ impl Readers {
         let (answer, answered) = oneshot::channel();
         let place = Arc::clone(&self.shared.place);
         self.submit(Box::new(move |conn| {
-            let result = conn.and_then(|conn| {
-                place.guard()?;
-                read(conn).map_err(|e| faults::refused(&e, &place.path))
-            });
+            let result =
+                conn.and_then(|conn| read(conn).map_err(|e| faults::refused(&e, &place.path)));
             // Nobody waits any more when the caller was dropped.
             let _ = answer.send(result);
         }))?;
@@ -122,18 +125,21 @@ impl Drop for Readers {
 
 impl Shared {
     fn serve(&self, mut conn: Option<Connection>) {
+        let mut guarded_at: Option<Instant> = None;
         while let Some(job) = self.next() {
-            if conn.is_none() {
-                match self.place.connect() {
-                    Ok(opened) => conn = Some(opened),
-                    Err(e) => {
-                        job(Err(e));
-                        continue;
-                    }
+            if guarded_at.is_none_or(|at| at.elapsed() >= GUARD_EVERY) {
+                if let Err(e) = self.place.guard() {
+                    job(Err(e));
+                    continue;
                 }
+                guarded_at = Some(Instant::now());
             }
-            if let Some(conn) = &conn {
-                job(Ok(conn));
+            match &conn {
+                Some(conn) => job(Ok(conn)),
+                None => match self.place.connect() {
+                    Ok(opened) => job(Ok(conn.insert(opened))),
+                    Err(e) => job(Err(e)),
+                },
             }
         }
     }

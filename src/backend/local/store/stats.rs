@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use rusqlite::ErrorCode;
 
@@ -22,6 +23,8 @@ pub struct StoreStats {
     pub busy: u64,
     /// Checkpoints made, by the helper or the writer.
     pub checkpoints: u64,
+    /// Time spent in transactions, from their begin to the end of their sync, in nanoseconds.
+    pub writing_ns: u64,
 }
 
 /// The counters behind [`StoreStats`].
@@ -31,6 +34,7 @@ pub(super) struct Counters {
     repeats: AtomicU64,
     syncs: AtomicU64,
     busy: AtomicU64,
+    writing_ns: AtomicU64,
     log: Arc<Log>,
 }
 
@@ -54,6 +58,12 @@ impl Counters {
         }
     }
 
+    /// The writer was at work for `time`.
+    pub(super) fn worked(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.writing_ns.fetch_add(nanos, Relaxed);
+    }
+
     pub(super) fn grouped(&self, written: u64, repeated: u64) {
         self.commits.fetch_add(written, Relaxed);
         self.repeats.fetch_add(repeated, Relaxed);
@@ -70,6 +80,7 @@ impl Counters {
             wal_length_pages: self.log.length.load(Relaxed),
             busy: self.busy.load(Relaxed),
             checkpoints: self.log.checkpoints.load(Relaxed),
+            writing_ns: self.writing_ns.load(Relaxed),
         }
     }
 }

@@ -19,11 +19,14 @@ use crate::engine::ports::{Commit, StoreError};
 /// Commits of one group at most: more only adds latency.
 const MAX_GROUP: usize = 128;
 
-/// WAL length at which the writer completes a checkpoint itself.
+/// WAL length from which the writer completes a checkpoint itself, as soon as the helper has left it only a short step.
 const HARD_PAGES: u64 = 16_000;
 
-/// What the writer may leave to do when it steps in, so that its step is short.
-const SMALL_PAGES: u64 = 1_000;
+/// A short step.
+const SHORT_PAGES: u64 = 1_000;
+
+/// WAL length at which the writer completes it whatever that takes.
+const LIMIT_PAGES: u64 = 24_000;
 
 /// Everything the thread needs.
 pub(super) struct Writer {
@@ -86,7 +89,9 @@ impl Writer {
         }
         let begun = Instant::now();
         let results = grouper.run(&commits);
-        pace.grouped(commits.len(), begun.elapsed());
+        let took = begun.elapsed();
+        self.counters.worked(took);
+        pace.grouped(commits.len(), took);
         drop(turn);
         for (answer, result) in answers.into_iter().zip(results) {
             // Nobody waits any more when the caller was dropped.
@@ -109,17 +114,18 @@ impl Writer {
             self.helper.nudge();
         }
         *completed_at = (*completed_at).min(length);
-        let small = behind <= SMALL_PAGES && !self.helper.copying();
+        let limit = length >= LIMIT_PAGES;
         if length < HARD_PAGES
-            || length < *completed_at + SMALL_PAGES
-            || !(small || length >= 2 * HARD_PAGES)
+            || length < *completed_at + SHORT_PAGES
+            || !(limit || behind <= SHORT_PAGES)
         {
             return;
         }
-        *completed_at = length;
         if let (Some(turnstile), Some(conn)) = (turnstile, &grouper.conn)
+            && let Some(_held) = self.helper.copying(limit)
             && let Ok(_turn) = turnstile.enter()
         {
+            *completed_at = length;
             checkpoint(conn, &log);
         }
     }
