@@ -3,6 +3,8 @@
 //!
 //! A checkpoint made by the writer stalls every commit for 10 ms and more per 1,000 pages; made here it stalls none. But it can't
 //! catch up with a busy writer, so the writer makes the last, small step itself (see `writer`), after which the WAL begins anew.
+//!
+//! Most processes never need it: it starts with the first thing there is to do.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -13,6 +15,7 @@ use rusqlite::wal::CheckpointMode;
 use super::open::Place;
 use super::queue::Queue;
 use super::stats::Log;
+use super::threads::{Alive, spawn};
 use crate::engine::ports::StoreError;
 
 /// Pages only in the WAL at which the helper begins to copy.
@@ -29,7 +32,6 @@ pub(super) struct Helper {
     place: Arc<Place>,
     queue: Arc<Queue>,
     log: Arc<Log>,
-    patience: Duration,
     state: Mutex<State>,
     changed: Condvar,
     /// Held while a copy is made, by whoever makes it.
@@ -41,36 +43,45 @@ struct State {
     /// The writer waits for its turn, which another process has.
     blocked: bool,
     closed: bool,
+    /// Given to the thread when it starts; gone afterwards.
+    alive: Option<Alive>,
 }
 
 impl Helper {
-    pub(super) fn new(
-        place: Arc<Place>,
-        queue: Arc<Queue>,
-        log: Arc<Log>,
-        patience: Duration,
-    ) -> Helper {
+    pub(super) fn new(place: Arc<Place>, queue: Arc<Queue>, log: Arc<Log>) -> Helper {
         Helper {
             place,
             queue,
             log,
-            patience,
             state: Mutex::default(),
             changed: Condvar::new(),
             copying: Mutex::default(),
         }
     }
 
+    /// Allows the thread to start when there is something to do.
+    pub(super) fn enable(&self, alive: Alive) {
+        self.lock().alive = Some(alive);
+    }
+
     /// The writer begins or ends to wait for its turn.
-    pub(super) fn blocked(&self, blocked: bool) {
+    pub(super) fn blocked(self: &Arc<Self>, blocked: bool) {
         self.lock().blocked = blocked;
         if blocked {
-            self.changed.notify_one();
+            self.nudge();
         }
     }
 
-    /// There may be something to copy.
-    pub(super) fn nudge(&self) {
+    /// There may be something to do.
+    pub(super) fn nudge(self: &Arc<Self>) {
+        let mut state = self.lock();
+        if let Some(alive) = state.alive.clone() {
+            let helper = Arc::clone(self);
+            if spawn("store-helper", alive, move || helper.run()).is_ok() {
+                state.alive = None;
+            }
+        }
+        drop(state);
         self.changed.notify_one();
     }
 
@@ -89,12 +100,15 @@ impl Helper {
 
     /// Ends the thread after its current step.
     pub(super) fn close(&self) {
-        self.lock().closed = true;
+        let mut state = self.lock();
+        state.closed = true;
+        state.alive = None;
+        drop(state);
         self.changed.notify_one();
     }
 
     /// The thread's life.
-    pub(super) fn run(&self) {
+    fn run(&self) {
         let mut conn = None;
         let mut length = 0;
         while let Some(blocked) = self.wait() {
@@ -144,11 +158,12 @@ impl Helper {
     }
 
     fn expire(&self) {
-        for pending in self.queue.take_older(self.patience) {
+        let patience = Duration::from_millis(self.place.options.patience_ms);
+        for pending in self.queue.take_older(patience) {
             let error = StoreError::Unavailable(format!(
                 "another rat-things process has been writing to {} for {} s without an end; is one stopped?",
                 self.place.path.display(),
-                self.patience.as_secs()
+                patience.as_secs()
             ));
             // Nobody waits any more when the caller was dropped.
             let _ = pending.answer.send(Err(error));
@@ -157,7 +172,7 @@ impl Helper {
 
     fn copy(&self, conn: &mut Option<Connection>) -> bool {
         if conn.is_none() {
-            *conn = self.place.connect_writer().ok();
+            *conn = self.place.connect_writing().ok();
         }
         conn.as_ref()
             .is_some_and(|conn| checkpoint(conn, &self.log))

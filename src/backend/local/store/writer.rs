@@ -41,11 +41,7 @@ impl Writer {
     /// The thread's life: it ends when the queue is closed and empty.
     pub(super) fn run(self) {
         let _ending = Ending(&self.queue);
-        let mut grouper = Grouper {
-            place: &self.place,
-            counters: &self.counters,
-            conn: None,
-        };
+        let mut grouper = Grouper::new(&self.place, &self.counters);
         let mut turnstile = None;
         let mut pace = Pace::default();
         let mut completed_at = 0;
@@ -121,7 +117,7 @@ impl Writer {
         {
             return;
         }
-        if let (Some(turnstile), Some(conn)) = (turnstile, &grouper.conn)
+        if let (Some(turnstile), Some(conn)) = (turnstile, grouper.connection())
             && let Some(_held) = self.helper.copying(limit)
             && let Ok(_turn) = turnstile.enter()
         {
