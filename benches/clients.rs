@@ -54,6 +54,18 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// This outcome of `turns` turns and that of one more, as one.
+    pub fn and(mut self, more: Outcome, turns: f64) -> Outcome {
+        let mean = |sum: f64, one: f64| (sum * turns + one) / (turns + 1.0);
+        self.rate = mean(self.rate, more.rate);
+        self.per_sync = mean(self.per_sync, more.per_sync);
+        self.pages = mean(self.pages, more.pages);
+        self.latencies.extend(more.latencies);
+        self.inside.extend(more.inside);
+        self.busy += more.busy;
+        self
+    }
+
     /// A latency that `percent` of the commits do not exceed.
     pub fn latency(&self, percent: f64) -> Duration {
         percentile(&self.latencies, percent)
