@@ -3,6 +3,8 @@
 //! Either every answer of a group that wrote is backed by the same successful COMMIT, or none is given. A group that fails
 //! without a trace is tried again commit by commit, so that one that does not fit takes no other with it.
 
+use std::sync::Arc;
+
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
@@ -27,17 +29,17 @@ enum Failure {
 }
 
 /// The writing connection, replaced after trouble.
-pub(super) struct Grouper<'a> {
-    place: &'a Place,
-    counters: &'a Counters,
+pub(super) struct Grouper {
+    place: Arc<Place>,
+    counters: Arc<Counters>,
     conn: Option<Connection>,
     /// The connection is not to be used again. It stays open until there is another, so that the WAL stays where it is.
     worn: bool,
 }
 
-impl<'a> Grouper<'a> {
+impl Grouper {
     /// Opens nothing yet.
-    pub(super) fn new(place: &'a Place, counters: &'a Counters) -> Grouper<'a> {
+    pub(super) fn new(place: Arc<Place>, counters: Arc<Counters>) -> Grouper {
         Grouper {
             place,
             counters,
@@ -70,13 +72,13 @@ impl<'a> Grouper<'a> {
         let conn = match &mut self.conn {
             Some(conn) if !self.worn => conn,
             conn => {
-                let new = open(self.place, self.counters).map_err(Failure::Whole)?;
+                let new = open(&self.place, &self.counters).map_err(Failure::Whole)?;
                 self.worn = false;
                 // Closing the old one rolls back what it may have left open.
                 conn.insert(new)
             }
         };
-        let result = transact(conn, commits, self.place, self.counters);
+        let result = transact(conn, commits, &self.place, &self.counters);
         let clean = conn.is_autocommit()
             || (conn.execute_batch("ROLLBACK").is_ok() && conn.is_autocommit());
         self.worn = !clean || matches!(result, Err(Failure::Whole(_) | Failure::Unknown(_)));
@@ -86,7 +88,7 @@ impl<'a> Grouper<'a> {
 
 fn open(place: &Place, counters: &Counters) -> Result<Connection, StoreError> {
     let mut conn = place.connect_writing()?;
-    let log = counters.log();
+    let log = Arc::clone(counters.log());
     conn.wal_hook(Some(move |_: &mut Wal, pages: i32| {
         log.committed(u64::try_from(pages).unwrap_or(0));
         Ok(())

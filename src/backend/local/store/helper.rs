@@ -1,25 +1,18 @@
 //! The store's second thread: it copies the WAL back into the database beside the writer, and answers commits whose turn to
 //! write does not come.
 //!
-//! A checkpoint made by the writer stalls every commit for 10 ms and more per 1,000 pages; made here it stalls none. But it can't
-//! catch up with a busy writer, so the writer makes the last, small step itself (see `writer`), after which the WAL begins anew.
-//!
 //! Most processes never need it: it starts with the first thing there is to do.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
-use rusqlite::wal::CheckpointMode;
 
+use super::checkpoint::{Log, checkpoint, sync_database};
 use super::open::Place;
 use super::queue::Queue;
-use super::stats::Log;
 use super::threads::{Alive, spawn};
 use crate::engine::ports::StoreError;
-
-/// Pages only in the WAL at which the helper begins to copy.
-pub(super) const SOFT_PAGES: u64 = 4_000;
 
 /// How often the helper looks again while there is something to watch.
 const TICK: Duration = Duration::from_millis(50);
@@ -110,17 +103,18 @@ impl Helper {
     /// The thread's life.
     fn run(&self) {
         let mut conn = None;
-        let mut length = 0;
+        let mut appended = 0;
         while let Some(blocked) = self.wait() {
             if blocked {
                 self.expire();
             }
-            // A quiet writer lets a copy complete, and then the WAL can begin anew.
-            let behind = self.log.behind();
-            let quiet = length == self.log.length() && length >= SOFT_PAGES && behind > 0;
-            length = self.log.length();
-            if behind >= SOFT_PAGES || quiet {
+            let quiet = self.log.appended() == appended;
+            appended = self.log.appended();
+            if self.log.worth_copying() || (quiet && self.log.worth_completing()) {
                 let copied = self.copy(&mut conn);
+                if !copied {
+                    conn = None;
+                }
                 self.pause(if copied { TICK } else { RETRY });
             }
         }
@@ -129,9 +123,8 @@ impl Helper {
     /// Sleeps until there is something to do or to look at: whether the writer is blocked. `None` ends the thread.
     fn wait(&self) -> Option<bool> {
         let mut state = self.lock();
-        let behind = self.log.behind();
-        if !state.closed && behind < SOFT_PAGES {
-            let watching = state.blocked || (behind > 0 && self.log.length() >= SOFT_PAGES);
+        if !state.closed && !self.log.worth_copying() {
+            let watching = state.blocked || self.log.worth_completing();
             state = if watching {
                 let woken = self.changed.wait_timeout(state, TICK);
                 woken.unwrap_or_else(PoisonError::into_inner).0
@@ -174,24 +167,19 @@ impl Helper {
         if conn.is_none() {
             *conn = self.place.connect_writing().ok();
         }
-        conn.as_ref()
-            .is_some_and(|conn| checkpoint(conn, &self.log))
+        let Some(conn) = conn else { return false };
+        // The writer is at it itself, perhaps while it waits for this thread's own step to end.
+        let Some(held) = self.copying(false) else {
+            return true;
+        };
+        let copied = checkpoint(conn, &self.log);
+        drop(held);
+        sync_database(conn);
+        copied
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing can panic halfway through a change of this state.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Copies what it can without waiting for anybody; whether that worked. A failure (a full disk, say) is no error for anybody: the
-/// WAL keeps what it has, and a later attempt goes on.
-pub(super) fn checkpoint(conn: &Connection, log: &Log) -> bool {
-    match conn.wal_checkpoint_v2(None::<&str>, CheckpointMode::PASSIVE) {
-        Ok((_, copied)) => {
-            log.checkpointed(copied.max(0) as u64);
-            true
-        }
-        Err(_) => false,
     }
 }

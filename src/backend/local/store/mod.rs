@@ -5,8 +5,9 @@
 //! SQLite file can be removed or replaced under an open connection without any error, so the store checks for that itself.
 //!
 //! Read in this order: `schema` and `rows` (what is stored), `group` (one transaction), `writer` and `queue` (the
-//! thread), `turnstile` (turns between processes), `helper` (checkpoints), `readers`, `open` and `identity`.
+//! thread), `turnstile` (turns between processes), `checkpoint` and `helper`, `readers`, `open` and `identity`.
 
+mod checkpoint;
 mod faults;
 mod group;
 mod helper;
@@ -97,7 +98,7 @@ impl SqliteStore {
         let helper = Arc::new(Helper::new(
             Arc::clone(&place),
             Arc::clone(&queue),
-            counters.log(),
+            Arc::clone(counters.log()),
         ));
         let readers = Readers::new(Arc::clone(&place));
         Ok(SqliteStore {
@@ -127,13 +128,12 @@ impl SqliteStore {
             return Ok(());
         }
         let (alive, ended) = mpsc::channel();
-        let life = Writer {
-            place: Arc::clone(&self.place),
-            queue: Arc::clone(&self.queue),
-            helper: Arc::clone(&self.helper),
-            counters: Arc::clone(&self.counters),
-            gather: self.place.options.gather,
-        };
+        let life = Writer::new(
+            Arc::clone(&self.place),
+            Arc::clone(&self.queue),
+            Arc::clone(&self.helper),
+            Arc::clone(&self.counters),
+        );
         spawn("store-writer", alive.clone(), move || life.run())?;
         self.helper.enable(alive);
         *writer = Some(ended);
