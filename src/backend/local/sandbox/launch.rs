@@ -10,7 +10,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tokio::process::{Child, Command};
 
 use super::config::RunAs;
-use super::layout::{self, GENERATED, Launch, Shown};
+use super::layout::{self, GENERATED, Launch};
+use super::wire::MAX_PACKET_BYTES;
 
 /// What a launch needs, the same for every environment of this process.
 pub(super) struct Launcher {
@@ -20,8 +21,8 @@ pub(super) struct Launcher {
     pub(super) program: OwnedFd,
     /// Whom to become first; `None` when this process is an ordinary user already.
     pub(super) run_as: Option<RunAs>,
-    /// What is shown read-only.
-    pub(super) shown: Vec<Shown>,
+    /// What is shown read-only beside the system.
+    pub(super) read_only: Vec<PathBuf>,
     /// Size of each temporary file system.
     pub(super) tmp_bytes: u64,
 }
@@ -51,7 +52,8 @@ impl Launcher {
             .map(|run_as| Demotion::new(run_as, workspace))
             .transpose()?;
         let args = layout::arguments(&Launch {
-            shown: &self.shown,
+            // Anew each time: an upgrade of the machine may have moved things.
+            shown: &layout::survey(&self.read_only),
             generated: &numbers,
             program: self.program.as_raw_fd(),
             workspace: demotion.as_ref().map_or(workspace, |d| d.stage),
@@ -83,6 +85,7 @@ fn spawn(
     let flags = SocketFlags::CLOEXEC;
     let (control, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
     rustix::io::ioctl_fionbio(&control, true)?;
+    rustix::net::sockopt::set_socket_send_buffer_size(&control, 2 * MAX_PACKET_BYTES)?;
     command
         .env_clear()
         .current_dir("/")

@@ -12,6 +12,7 @@
 mod capture;
 mod config;
 mod control;
+mod descriptors;
 mod environment;
 mod environments;
 mod erase;
