@@ -20,7 +20,7 @@ use super::launch::{self, Launched, Launcher};
 use super::proxy::{Proxy, Reach, Rules};
 use super::wire::Setup;
 use super::witness::Witness;
-use super::{descriptors, facts, refusal, variables};
+use super::{descriptors, facts, identity, refusal, variables};
 use crate::engine::ids::{Kind, random};
 use crate::engine::ports::{
     Environment, EnvironmentError, EnvironmentSpec, Environments, ExecHow, ExecSpec, Ids,
@@ -51,9 +51,7 @@ impl LocalEnvironments {
     /// Opens the program that will be PID 1 and raises this process's limit of open descriptors; makes nothing and starts nothing.
     pub fn new(config: LocalEnvironmentsConfig) -> io::Result<LocalEnvironments> {
         let program = launch::open_program(&config.program)?;
-        let run_as = rustix::process::geteuid()
-            .is_root()
-            .then_some(config.run_as);
+        let run_as = identity::to_become(config.run_as);
         Ok(LocalEnvironments {
             config,
             program,

@@ -19,6 +19,7 @@ mod erase;
 mod exec;
 mod facts;
 mod home;
+mod identity;
 pub mod init;
 mod kept;
 mod launch;
