@@ -117,6 +117,24 @@ pub struct Commit {
     pub writes: Vec<Write>,
 }
 
+impl Commit {
+    /// Whether the commit keeps the port's rules: 1 to [`MAX_COMMIT_ROWS`] rows, each named once. Every store asks this first.
+    pub fn check_rules(&self) -> Result<(), StoreError> {
+        let rows = self.writes.len();
+        if rows == 0 || rows > MAX_COMMIT_ROWS {
+            return Err(StoreError::Invalid(format!(
+                "{rows} rows, where 1 to {MAX_COMMIT_ROWS} are allowed"
+            )));
+        }
+        for (i, write) in self.writes.iter().enumerate() {
+            if self.writes[..i].iter().any(|w| w.key == write.key) {
+                return Err(StoreError::Invalid(format!("{} is named twice", write.key)));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// The answer to a commit that is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Committed {
@@ -153,6 +171,14 @@ impl Range {
             reverse: false,
             limit,
         }
+    }
+
+    /// Whether the range keeps the port's rules. Every store asks this first.
+    pub fn check_rules(&self) -> Result<(), StoreError> {
+        if self.limit == 0 {
+            return Err(StoreError::Invalid("a range of no rows".to_owned()));
+        }
+        Ok(())
     }
 
     /// The same rows, highest first.
@@ -195,7 +221,7 @@ pub enum StoreError {
         message: String,
     },
     /// The request breaks the port's rules (too many rows, a row named twice): our fault. Nothing was written.
-    #[error("the commit breaks the store's rules: {0}")]
+    #[error("the request breaks the store's rules: {0}")]
     Invalid(String),
 }
 
@@ -288,6 +314,9 @@ pub enum BlobError {
     /// Passing trouble: nothing is promised to be stored; put again.
     #[error("the blob store is unavailable: {0}")]
     Unavailable(String),
+    /// The request breaks the port's rules (a scope that can't be a name): our fault. Nothing was kept.
+    #[error("the blob request breaks the store's rules: {0}")]
+    Invalid(String),
     /// An operator must act (disk full, read-only).
     #[error("{message}")]
     Broken {
@@ -582,6 +611,9 @@ pub trait Environment: Send + Sync {
 pub trait Environments: Send + Sync {
     /// Opens the environment, starting it if needed. `fresh` in the answer says that files of an earlier life were lost.
     async fn open(&self, spec: &EnvironmentSpec) -> Result<Opened, EnvironmentError>;
+
+    /// Ends an environment if this process holds it; its files stay. Idempotent, and never starts one.
+    async fn close(&self, id: &str);
 
     /// Removes an environment's files for good. Idempotent.
     async fn remove(&self, id: &str) -> Result<(), EnvironmentError>;
@@ -1048,9 +1080,15 @@ pub trait Ids: Send + Sync {
 /// A wake-up that may be lost: nothing depends on it but promptness (I13).
 #[async_trait]
 pub trait Bell: Send + Sync {
-    /// Tells every listener, here and in other processes, that something about this Session changed. Never blocks.
+    /// Tells every listener, here and in other processes, that this Session may owe work. Never blocks.
     fn ring(&self, session: &str);
 
-    /// Session ids as they are rung, from the moment of the call. A slow listener loses rings.
+    /// Tells those who follow Sessions that something about this one changed. Never blocks.
+    fn ring_change(&self, session: &str);
+
+    /// Session ids as they are rung for either reason, from the moment of the call. A slow listener loses rings.
     fn listen(&self) -> mpsc::Receiver<String>;
+
+    /// The same, only for rings about work.
+    fn listen_work(&self) -> mpsc::Receiver<String>;
 }

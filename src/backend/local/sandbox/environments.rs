@@ -284,6 +284,17 @@ impl Environments for LocalEnvironments {
         })
     }
 
+    async fn close(&self, id: &str) {
+        let slot = {
+            let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.get(id).cloned()
+        };
+        let Some(slot) = slot else { return };
+        if let Some(environment) = slot.lock().await.take() {
+            environment.close().await;
+        }
+    }
+
     async fn remove(&self, id: &str) -> Result<(), EnvironmentError> {
         let slot = self.slot(id);
         let mut open = slot.lock().await;

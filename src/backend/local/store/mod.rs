@@ -1,1 +1,209 @@
-//! The SQLite store: one writer thread per process, groups of commits in one sync.
+//! The SQLite store: one file, several processes, commits in groups.
+//!
+//! Commits of a process go through one queue to one thread, which writes as many as wait in one transaction with one sync and then
+//! answers. Reads go to a few threads with a connection each. Between processes a pair of file locks makes turns. The surprise: a
+//! SQLite file can be removed or replaced under an open connection without any error, so the store checks for that itself.
+//!
+//! Read in this order: `schema` and `rows` (what is stored), `group` (one transaction), `writer` and `queue` (the
+//! thread), `turnstile` (turns between processes), `helper` (checkpoints), `readers`, `open` and `identity`.
+
+mod faults;
+mod group;
+mod helper;
+mod identity;
+mod open;
+mod queue;
+mod readers;
+mod rows;
+mod schema;
+mod stats;
+mod turnstile;
+mod upkeep;
+mod writer;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use self::helper::Helper;
+use self::open::Place;
+use self::queue::Queue;
+use self::readers::Readers;
+use self::stats::Counters;
+use self::writer::Writer;
+use crate::engine::ports::{Commit, Committed, Key, Page, Range, Record, Store, StoreError};
+
+pub use self::open::Durability;
+pub use self::rows::{INLINE_NEW_BYTES, INLINE_ROW_BYTES};
+pub use self::stats::StoreStats;
+pub use self::upkeep::{BackupError, Health};
+
+/// How long closing waits for commits in the queue.
+const CLOSING: Duration = Duration::from_secs(2);
+
+/// How a store is opened. The default is right for everything but tests and measurements.
+#[derive(Clone, Copy, Debug)]
+pub struct StoreOptions {
+    /// How long a commit waits for its turn while another process keeps it, in milliseconds. Foreign programs that keep the
+    /// database locked are waited for no longer than 5 s.
+    pub patience_ms: u64,
+    /// Threads that read, at most.
+    pub readers: usize,
+    /// Whether the writer may wait a little for company.
+    pub gather: bool,
+    /// How much is on the disk when a commit is acknowledged.
+    pub durability: Durability,
+}
+
+impl Default for StoreOptions {
+    fn default() -> StoreOptions {
+        StoreOptions {
+            patience_ms: 10_000,
+            readers: 4,
+            gather: true,
+            durability: Durability::Full,
+        }
+    }
+}
+
+/// The Store port on a SQLite file. Cheap to open: no thread starts before the first read or commit needs it.
+///
+/// Dropping it lets the commits in the queue end and closes the files; the last process that closes folds the WAL into the
+/// database.
+pub struct SqliteStore {
+    place: Arc<Place>,
+    counters: Arc<Counters>,
+    queue: Arc<Queue>,
+    helper: Arc<Helper>,
+    writer: Mutex<Option<Ended>>,
+    readers: Readers,
+}
+
+impl SqliteStore {
+    /// Opens the database at `path`, creating it (mode 0600) in an existing directory, or migrating it from an older schema in one
+    /// transaction.
+    ///
+    /// # Errors
+    /// [`StoreError::Broken`] when an operator must act: no space, no permission, not our database, a newer schema.
+    /// [`StoreError::Unavailable`] when another program keeps the file locked.
+    pub fn open(path: &Path, options: StoreOptions) -> Result<SqliteStore, StoreError> {
+        let (place, conn) = open::open(path, options)?;
+        let place = Arc::new(place);
+        let counters = Arc::new(Counters::default());
+        let queue = Arc::new(Queue::default());
+        let helper = Arc::new(Helper::new(
+            Arc::clone(&place),
+            Arc::clone(&queue),
+            counters.log(),
+            Duration::from_millis(options.patience_ms),
+        ));
+        let readers = Readers::new(Arc::clone(&place), conn, options.readers);
+        Ok(SqliteStore {
+            place,
+            counters,
+            queue,
+            helper,
+            writer: Mutex::new(None),
+            readers,
+        })
+    }
+
+    /// Where the database is, with symbolic links resolved.
+    pub fn path(&self) -> &Path {
+        &self.place.path
+    }
+
+    /// What this process did so far.
+    pub fn stats(&self) -> StoreStats {
+        self.counters.snapshot()
+    }
+
+    /// Starts the writer and its helper, once.
+    fn start(&self) -> Result<(), StoreError> {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if writer.is_some() {
+            return Ok(());
+        }
+        let (alive, ended) = mpsc::channel();
+        let helper = Arc::clone(&self.helper);
+        let thread = Writer {
+            place: Arc::clone(&self.place),
+            queue: Arc::clone(&self.queue),
+            helper: Arc::clone(&self.helper),
+            counters: Arc::clone(&self.counters),
+            gather: self.place.options.gather,
+        };
+        spawn("store-helper", alive.clone(), move || helper.run())?;
+        spawn("store-writer", alive, move || thread.run())?;
+        *writer = Some(ended);
+        Ok(())
+    }
+}
+
+/// Hears the end of the writer and its helper: both hold the other end until then.
+type Ended = mpsc::Receiver<()>;
+
+fn spawn(
+    name: &str,
+    alive: mpsc::Sender<()>,
+    life: impl FnOnce() + Send + 'static,
+) -> Result<(), StoreError> {
+    thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || {
+            life();
+            drop(alive);
+        })
+        .map(drop)
+        .map_err(|e| StoreError::Unavailable(format!("the thread {name} can't start: {e}")))
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        self.queue.close();
+        self.helper.close();
+        let writer = self
+            .writer
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(ended) = writer.take() {
+            // A writer that waits for another process's turn may never end; it holds nothing that others need.
+            let _ = ended.recv_timeout(CLOSING);
+        }
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn get(&self, key: &Key) -> Result<Option<Record>, StoreError> {
+        let key = key.clone();
+        self.readers.run(move |conn| rows::get(conn, &key)).await
+    }
+
+    async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Record>>, StoreError> {
+        let keys = keys.to_vec();
+        self.readers
+            .run(move |conn| rows::get_many(conn, &keys))
+            .await
+    }
+
+    async fn range(&self, range: &Range) -> Result<Page, StoreError> {
+        range.check_rules()?;
+        let range = range.clone();
+        self.readers
+            .run(move |conn| rows::range(conn, &range))
+            .await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        commit.check_rules()?;
+        self.start()?;
+        let answered = self.queue.push(commit)?;
+        answered
+            .await
+            .unwrap_or_else(|_| Err(StoreError::Unknown("the store's writer ended".to_owned())))
+    }
+}

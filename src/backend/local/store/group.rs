@@ -1,0 +1,131 @@
+//! One group: several commits in one transaction with one sync, then an answer for each.
+//!
+//! Either every answer of a group that wrote is backed by the same successful COMMIT, or none is given. A group that fails
+//! without a trace is tried again commit by commit, so that one that does not fit takes no other with it.
+
+use rusqlite::Connection;
+
+use super::faults;
+use super::open::{Place, version};
+use super::rows::{self, Applied};
+use super::schema::STEPS;
+use super::stats::Counters;
+use crate::engine::ports::{Commit, Committed, StoreError};
+
+/// The answer to one commit.
+pub(super) type Answer = Result<Committed, StoreError>;
+
+/// Why a whole group has no answers.
+enum Failure {
+    /// Nothing happened, and parts of the group would fare no better.
+    Whole(StoreError),
+    /// Nothing happened; some commit of the group may pass alone.
+    Parts(StoreError),
+    /// Nobody knows.
+    Unknown(StoreError),
+}
+
+/// The writing connection, opened again after trouble.
+pub(super) struct Grouper<'a> {
+    pub(super) place: &'a Place,
+    pub(super) counters: &'a Counters,
+    pub(super) conn: Option<Connection>,
+}
+
+impl Grouper<'_> {
+    /// Commits a group and answers each of its commits, in order.
+    pub(super) fn run(&mut self, commits: &[Commit]) -> Vec<Answer> {
+        match self.attempt(commits) {
+            Ok(answers) => answers,
+            Err(Failure::Parts(_)) if commits.len() > 1 => commits
+                .iter()
+                .flat_map(|one| self.run(std::slice::from_ref(one)))
+                .collect(),
+            Err(Failure::Whole(e) | Failure::Parts(e) | Failure::Unknown(e)) => {
+                commits.iter().map(|_| Err(e.clone())).collect()
+            }
+        }
+    }
+
+    fn attempt(&mut self, commits: &[Commit]) -> Result<Vec<Answer>, Failure> {
+        self.place.guard().map_err(Failure::Whole)?;
+        if self.conn.is_none() {
+            let conn = self.open().map_err(Failure::Whole)?;
+            self.conn = Some(conn);
+        }
+        let conn = self.conn.as_ref().expect("opened just above");
+        let result = transact(conn, commits, self.place, self.counters);
+        let clean = conn.is_autocommit()
+            || (conn.execute_batch("ROLLBACK").is_ok() && conn.is_autocommit());
+        if !clean || matches!(result, Err(Failure::Whole(_) | Failure::Unknown(_))) {
+            // Closing it rolls back what was left open; whatever was wrong with it does not stay.
+            self.conn = None;
+        }
+        result
+    }
+
+    fn open(&self) -> Result<Connection, StoreError> {
+        let mut conn = self.place.connect_writer()?;
+        let log = self.counters.log();
+        conn.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
+            log.committed(pages.max(0) as u64);
+            Ok(())
+        }))
+        .map_err(|e| faults::refused(&e, &self.place.path))?;
+        Ok(conn)
+    }
+}
+
+fn transact(
+    conn: &Connection,
+    commits: &[Commit],
+    place: &Place,
+    counters: &Counters,
+) -> Result<Vec<Answer>, Failure> {
+    let refused = |e: rusqlite::Error| faults::refused(&e, &place.path);
+    run(conn, "BEGIN IMMEDIATE").map_err(|e| {
+        counters.busy(&e);
+        Failure::Whole(refused(e))
+    })?;
+    let parts = |e: rusqlite::Error| Failure::Parts(refused(e));
+    let schema = version(conn).map_err(parts)?;
+    if schema != STEPS.len() as i64 {
+        let e = faults::newer(&place.path, schema, STEPS.len() as i64);
+        return Err(Failure::Whole(e));
+    }
+    let (mut written, mut repeated) = (0, 0);
+    let mut answers = Vec::with_capacity(commits.len());
+    for commit in commits {
+        answers.push(match rows::apply(conn, commit).map_err(parts)? {
+            Applied::Written => {
+                written += 1;
+                Ok(Committed { repeated: false })
+            }
+            Applied::Repeated => {
+                repeated += 1;
+                Ok(Committed { repeated: true })
+            }
+            Applied::Conflict(key) => Err(StoreError::Conflict(key)),
+        });
+    }
+    if written == 0 && repeated > 0 {
+        // What a repeat finds may have been written by a process that was killed before its sync, and an answer promises more:
+        // setting the version that is already set writes a page, so that COMMIT syncs all that is in the WAL.
+        conn.pragma_update(None, "user_version", schema)
+            .map_err(parts)?;
+    }
+    run(conn, "COMMIT").map_err(|e| {
+        if faults::may_have_happened(&e) {
+            let path = place.path.display();
+            Failure::Unknown(StoreError::Unknown(format!("{path}: {e}")))
+        } else {
+            Failure::Parts(refused(e))
+        }
+    })?;
+    counters.grouped(written, repeated);
+    Ok(answers)
+}
+
+fn run(conn: &Connection, sql: &str) -> rusqlite::Result<()> {
+    conn.prepare_cached(sql)?.execute([]).map(drop)
+}

@@ -1,0 +1,183 @@
+//! The Store port in memory: a map behind a lock, the same on every run, with faults on request.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+
+use crate::engine::ports::{
+    Change, Commit, CommitId, Committed, Guard, Key, Page, Range, Record, Store, StoreError, Write,
+};
+
+/// What goes wrong with one commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing.
+    #[default]
+    None,
+    /// It is not applied, and this is the answer.
+    FailBefore(StoreError),
+    /// It is applied, or refused, as usual; the answer is lost on the way and reads [`StoreError::Unknown`].
+    ApplyThenUnknown,
+    /// It is not applied: the store says that it is saturated.
+    Throttle,
+}
+
+/// Chooses the fault of each commit, in the order in which they arrive.
+pub type Faults = Box<dyn Fn(&Commit) -> Fault + Send + Sync>;
+
+/// Rows by partition and sort key.
+type Rows = BTreeMap<String, BTreeMap<String, Row>>;
+
+/// The Store port in memory.
+#[derive(Default)]
+pub struct MemoryStore {
+    rows: Mutex<Rows>,
+    faults: Option<Faults>,
+}
+
+#[derive(Clone)]
+struct Row {
+    version: u64,
+    value: Vec<u8>,
+    /// The commit that put it.
+    by: CommitId,
+}
+
+impl MemoryStore {
+    /// An empty store that works.
+    pub fn new() -> MemoryStore {
+        MemoryStore::default()
+    }
+
+    /// An empty store whose commits fail as `faults` says.
+    pub fn with_faults(faults: Faults) -> MemoryStore {
+        MemoryStore {
+            rows: Mutex::default(),
+            faults: Some(faults),
+        }
+    }
+
+    /// Every row there is, in order: for tests that check what is stored.
+    pub fn records(&self) -> Vec<Record> {
+        let rows = self.lock();
+        let all = rows.iter().flat_map(|(partition, rows)| {
+            rows.iter()
+                .map(move |(sort, row)| row.record(Key::new(partition.clone(), sort.clone())))
+        });
+        all.collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Rows> {
+        // A panic halfway through a commit is a defect of this file, and tests see it anyway.
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn get(&self, key: &Key) -> Result<Option<Record>, StoreError> {
+        Ok(find(&self.lock(), key).map(|row| row.record(key.clone())))
+    }
+
+    async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Record>>, StoreError> {
+        let rows = self.lock();
+        Ok(keys
+            .iter()
+            .map(|key| find(&rows, key).map(|row| row.record(key.clone())))
+            .collect())
+    }
+
+    async fn range(&self, range: &Range) -> Result<Page, StoreError> {
+        range.check_rules()?;
+        let rows = self.lock();
+        let mut page = Page {
+            records: Vec::new(),
+            more: false,
+        };
+        let Some(partition) = rows.get(&range.partition) else {
+            return Ok(page);
+        };
+        let until = match &range.until {
+            // A map refuses a range that ends before it begins; a store finds no rows in it.
+            Some(until) if *until <= range.from => return Ok(page),
+            Some(until) => Bound::Excluded(until.as_str()),
+            None => Bound::Unbounded,
+        };
+        let rows = partition.range::<str, _>((Bound::Included(range.from.as_str()), until));
+        let mut rows: Box<dyn Iterator<Item = (&String, &Row)>> = match range.reverse {
+            false => Box::new(rows),
+            true => Box::new(rows.rev()),
+        };
+        page.records = (&mut rows)
+            .take(range.limit)
+            .map(|(sort, row)| row.record(Key::new(range.partition.clone(), sort.clone())))
+            .collect();
+        page.more = rows.next().is_some();
+        Ok(page)
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        commit.check_rules()?;
+        let mut rows = self.lock();
+        match self.faults.as_ref().map(|faults| faults(&commit)) {
+            None | Some(Fault::None) => apply(&mut rows, commit),
+            Some(Fault::FailBefore(error)) => Err(error),
+            Some(Fault::Throttle) => Err(StoreError::Throttled),
+            Some(Fault::ApplyThenUnknown) => {
+                // Whether it was applied is what nobody learns.
+                let _ = apply(&mut rows, commit);
+                Err(StoreError::Unknown("the answer was lost".to_owned()))
+            }
+        }
+    }
+}
+
+impl Row {
+    fn record(&self, key: Key) -> Record {
+        Record {
+            key,
+            version: self.version,
+            value: self.value.clone(),
+        }
+    }
+}
+
+fn find<'r>(rows: &'r Rows, key: &Key) -> Option<&'r Row> {
+    rows.get(&key.partition)?.get(&key.sort)
+}
+
+fn apply(rows: &mut Rows, commit: Commit) -> Result<Committed, StoreError> {
+    let ours = |w: &Write| find(rows, &w.key).is_some_and(|row| row.by == commit.id);
+    if commit.writes.iter().any(ours) {
+        return Ok(Committed { repeated: true });
+    }
+    let fails = |w: &&Write| !holds(w.guard, find(rows, &w.key));
+    if let Some(write) = commit.writes.iter().find(fails) {
+        return Err(StoreError::Conflict(write.key.clone()));
+    }
+    for write in commit.writes {
+        let partition = rows.entry(write.key.partition).or_default();
+        match write.change {
+            Change::Put(value) => {
+                let version = partition.get(&write.key.sort).map_or(0, |row| row.version) + 1;
+                let by = commit.id;
+                partition.insert(write.key.sort, Row { version, value, by });
+            }
+            Change::Delete => {
+                partition.remove(&write.key.sort);
+            }
+            Change::Check => {}
+        }
+    }
+    Ok(Committed { repeated: false })
+}
+
+fn holds(guard: Guard, row: Option<&Row>) -> bool {
+    match guard {
+        Guard::Any => true,
+        Guard::Absent => row.is_none(),
+        Guard::Version(wanted) => row.is_some_and(|row| row.version == wanted),
+    }
+}

@@ -1,0 +1,355 @@
+//! Run: a worker's life with one Session, under one generation.
+//!
+//! The worker hands inputs to the harness, commits what the harness saw, keeps the lease, hears about cancels and steers, and
+//! settles Turns until the Session owes nothing more. Every commit asserts the fence; the first one that fails ends the Run.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{Notify, watch};
+
+use super::core::{Core, Loaded, backoff};
+use super::draft::Draft;
+use super::error::EngineError;
+use super::fence::RunRow;
+use super::history::Histories;
+use super::ids::SessionId;
+use super::keys;
+use super::ports::{
+    CaptureLimits, EnvironmentSpec, Environments, Fenced, Harness, RunGrant, StoreError,
+};
+use super::sessions::Config;
+use super::settle::Attending;
+
+/// Why a Run stops before its Turns are done.
+#[derive(Debug, thiserror::Error)]
+pub enum Stop {
+    /// A newer generation, or a deletion: nothing more of this Run may happen.
+    #[error("fenced")]
+    Fenced,
+    /// The worker was asked to leave; the lease is given back.
+    #[error("left")]
+    Left,
+    /// A record can't be read or a rule was broken: the Run ends and says why.
+    #[error(transparent)]
+    Broken(#[from] EngineError),
+}
+
+impl From<Fenced> for Stop {
+    fn from(_: Fenced) -> Self {
+        Stop::Fenced
+    }
+}
+
+/// How long a worker that leaves may go on, and whether it was asked to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Leaving {
+    /// Asked to leave.
+    pub asked: bool,
+    /// Time that running Turns get.
+    pub grace_ms: u64,
+}
+
+/// Runs Sessions in this process.
+pub struct Worker {
+    pub(super) core: Core,
+    pub(super) harness: Arc<dyn Harness>,
+    pub(super) environments: Arc<dyn Environments>,
+    pub(super) limits: CaptureLimits,
+    pub(super) histories: Histories,
+    leaving: watch::Sender<Leaving>,
+    rung: Mutex<HashMap<SessionId, Arc<Notify>>>,
+}
+
+impl Worker {
+    /// A worker over these ports. Call [`Worker::listen`] once, so that it hears rings.
+    pub fn new(
+        core: Core,
+        harness: Arc<dyn Harness>,
+        environments: Arc<dyn Environments>,
+    ) -> Arc<Worker> {
+        Arc::new(Worker {
+            core,
+            harness,
+            environments,
+            limits: CaptureLimits::default(),
+            histories: Histories::default(),
+            leaving: watch::Sender::new(Leaving::default()),
+            rung: Mutex::default(),
+        })
+    }
+
+    /// Passes rings on to the Runs of this worker, until the worker is dropped.
+    pub fn listen(self: &Arc<Self>) {
+        let mut rings = self.core.bell.listen_work();
+        let worker = Arc::downgrade(self);
+        tokio::spawn(async move {
+            while let Some(session) = rings.recv().await {
+                let Some(worker) = worker.upgrade() else {
+                    return;
+                };
+                if let Some(notify) =
+                    SessionId::parse(&session).and_then(|s| worker.rung().get(&s).cloned())
+                {
+                    notify.notify_one();
+                }
+            }
+        });
+    }
+
+    /// Asks all Runs to stop at their next safe point, and after the grace period at once; leases are given back.
+    pub fn leave(&self, grace_ms: u64) {
+        self.leaving.send_replace(Leaving {
+            asked: true,
+            grace_ms,
+        });
+    }
+
+    pub(super) fn leaving(&self) -> watch::Receiver<Leaving> {
+        self.leaving.subscribe()
+    }
+
+    fn rung(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Arc<Notify>>> {
+        self.rung.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Works for the granted Session until it owes nothing more, or the authority ends.
+    pub async fn run(self: &Arc<Self>, grant: RunGrant) {
+        let Some(session) = SessionId::parse(&grant.session) else {
+            return;
+        };
+        let notify = Arc::new(Notify::new());
+        self.rung().insert(session.clone(), Arc::clone(&notify));
+        let end = match Live::open(self, &session, &grant, notify).await {
+            Ok(mut live) => {
+                let end = live.work().await;
+                live.part(&end).await;
+                end
+            }
+            Err(stop) => Err(stop),
+        };
+        self.rung().remove(&session);
+        if let Err(stop) = end {
+            self.histories.forget(&session);
+            tracing::info!(%session, generation = grant.generation, %stop, "run stopped");
+        }
+    }
+}
+
+/// A Run that holds its lease.
+pub(super) struct Live {
+    pub(super) worker: Arc<Worker>,
+    pub(super) session: SessionId,
+    pub(super) grant: RunGrant,
+    pub(super) loaded: Loaded,
+    pub(super) config: Config,
+    pub(super) row: RunRow,
+    pub(super) rung: Arc<Notify>,
+    /// The spec of the Session's environment, if it has one.
+    pub(super) environment: Option<EnvironmentSpec>,
+}
+
+impl Live {
+    async fn open(
+        worker: &Arc<Worker>,
+        session: &SessionId,
+        grant: &RunGrant,
+        rung: Arc<Notify>,
+    ) -> Result<Live, Stop> {
+        let core = &worker.core;
+        let loaded = core.load(session).await?.ok_or(Stop::Fenced)?;
+        if !loaded
+            .head
+            .fence
+            .accepts(grant.generation, &grant.execution)
+        {
+            return Err(Stop::Fenced);
+        }
+        let config = core.config(session).await?.ok_or(Stop::Fenced)?;
+        let row = core
+            .row(session, keys::run(grant.generation))
+            .await?
+            .ok_or(Stop::Fenced)?;
+        Ok(Live {
+            worker: Arc::clone(worker),
+            session: session.clone(),
+            grant: grant.clone(),
+            environment: config.environment.clone(),
+            loaded,
+            config,
+            row,
+            rung,
+        })
+    }
+
+    /// Turn after Turn.
+    async fn work(&mut self) -> Result<(), Stop> {
+        loop {
+            if self.worker.leaving.borrow().asked {
+                return Err(Stop::Left);
+            }
+            if !self.turn().await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The last thing a Run does: give the lease back if it still has it, or end what it can't own any more.
+    async fn part(&mut self, end: &Result<(), Stop>) {
+        match end {
+            Ok(()) => {}
+            Err(Stop::Left) => {
+                self.end_environment().await;
+                let _ = self.release("left", None).await;
+            }
+            Err(Stop::Broken(error)) => {
+                let _ = self.release("failed", Some(error.to_string())).await;
+            }
+            Err(Stop::Fenced) => {
+                // Somebody else owns the Session now: not one process of ours may go on in its environment.
+                self.end_environment().await;
+            }
+        }
+    }
+
+    /// Gives the lease back; the Turn stays where it is and somebody else goes on.
+    async fn release(&mut self, how: &str, error: Option<String>) -> Result<(), Stop> {
+        let settings = self.worker.core.settings.clone();
+        let row = self.ended(how);
+        let generation = self.grant.generation;
+        self.change(move |draft| {
+            let released = draft.head.fence.release();
+            released.map_err(|e| EngineError::Conflict(e.to_string()))?;
+            for pending in &mut draft.head.pending {
+                pending.claimed = 0;
+            }
+            if let Some(error) = &error {
+                draft.head.last_error = Some(error.clone());
+                super::recover::charge_attempt(draft, &settings, error);
+            }
+            draft.put(keys::run(generation), &row);
+            Ok(())
+        })
+        .await
+    }
+
+    /// This Run's row, ended now.
+    pub(super) fn ended(&self, how: &str) -> RunRow {
+        let mut row = self.row.clone();
+        row.ended_ms = Some(self.worker.core.clock.now_ms());
+        row.end = Some(how.to_owned());
+        row
+    }
+
+    /// Reads the head again and asserts the fence.
+    pub(super) async fn refresh(&mut self) -> Result<(), Stop> {
+        let mut attempt = 0;
+        loop {
+            match self.worker.core.load(&self.session).await {
+                Ok(Some(loaded)) => {
+                    self.loaded = loaded;
+                    return self.assert_fence();
+                }
+                Ok(None) => return Err(Stop::Fenced),
+                Err(error @ EngineError::Damaged { .. }) => return Err(error.into()),
+                // Storage trouble never ends a Run (I12).
+                Err(error) => {
+                    attempt += 1;
+                    tracing::warn!(session = %self.session, %error, "the head could not be read");
+                    tokio::time::sleep(backoff(attempt)).await;
+                }
+            }
+        }
+    }
+
+    fn assert_fence(&self) -> Result<(), Stop> {
+        let head = &self.loaded.head;
+        if head.deleted_ms.is_none()
+            && head
+                .fence
+                .accepts(self.grant.generation, &self.grant.execution)
+        {
+            Ok(())
+        } else {
+            Err(Stop::Fenced)
+        }
+    }
+
+    /// Commits a change of the Session under this Run's authority, and renews the lease with it. `f` is applied to a fresh
+    /// draft as often as it takes; storage trouble is waited out (I12), only the fence ends it.
+    pub(super) async fn change<T>(
+        &mut self,
+        f: impl Fn(&mut Draft) -> Result<T, EngineError>,
+    ) -> Result<T, Stop> {
+        let core = self.worker.core.clone();
+        let mut attempt = 0;
+        loop {
+            self.assert_fence()?;
+            let now_ms = core.clock.now_ms();
+            let mut draft = Draft::of(&self.session, &self.loaded, now_ms);
+            let renewed = draft.head.fence.renew(now_ms + core.settings.lease_ms);
+            renewed.map_err(|_| Stop::Fenced)?;
+            let answer = f(&mut draft)?;
+            let (commit, head) = draft.seal(&*core.ids);
+            loop {
+                match core.commit_once(commit.clone()).await {
+                    Ok(()) => {
+                        // A lease that was given back may leave work for a dispatcher, and room for other work.
+                        match head.fence.lease {
+                            Some(_) => core.bell.ring_change(self.session.as_str()),
+                            None => core.bell.ring(self.session.as_str()),
+                        }
+                        self.loaded = Loaded {
+                            head,
+                            version: self.loaded.version + 1,
+                        };
+                        return Ok(answer);
+                    }
+                    Err(StoreError::Conflict(_)) => break,
+                    Err(error @ StoreError::Invalid(_)) => {
+                        return Err(EngineError::from(error).into());
+                    }
+                    // Unknown: only the same commit can tell. Did not happen: the same commit is as good as a new one.
+                    Err(error) => {
+                        attempt += 1;
+                        tracing::warn!(session = %self.session, %error, attempt, "commit will be repeated");
+                        tokio::time::sleep(backoff(attempt)).await;
+                    }
+                }
+            }
+            self.refresh().await?;
+        }
+    }
+
+    /// The active Turn's rows, waited for through storage trouble.
+    pub(super) async fn attending(&self) -> Result<Option<Attending>, Stop> {
+        let Some(turn) = &self.loaded.head.turn else {
+            return Ok(None);
+        };
+        let core = &self.worker.core;
+        Ok(Some(
+            patiently(|| core.attending(&self.session, turn)).await?,
+        ))
+    }
+}
+
+/// Repeats a read until it answers or can't (I12).
+pub(super) async fn patiently<T, F>(mut read: impl FnMut() -> F) -> Result<T, Stop>
+where
+    F: Future<Output = Result<T, EngineError>>,
+{
+    let mut attempt = 0;
+    loop {
+        match read().await {
+            Ok(value) => return Ok(value),
+            Err(error @ (EngineError::Damaged { .. } | EngineError::NotFound { .. })) => {
+                return Err(error.into());
+            }
+            Err(error) => {
+                attempt += 1;
+                tracing::warn!(%error, attempt, "a read will be repeated");
+                tokio::time::sleep(backoff(attempt)).await;
+            }
+        }
+    }
+}
