@@ -431,7 +431,12 @@ impl Live {
             // An environment that had been opened before and had to be created again has lost its files.
             let known = self.loaded.head.environment_opened;
             if created || !known {
-                desk.ops.insert(0, Op::Opened { lost: created && known });
+                desk.ops.insert(
+                    0,
+                    Op::Opened {
+                        lost: created && known,
+                    },
+                );
             }
         }
     }

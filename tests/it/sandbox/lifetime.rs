@@ -446,3 +446,25 @@ async fn no_command_inherits_the_lock() {
     }
     sandbox.environment.close().await;
 }
+
+#[tokio::test]
+async fn a_cancel_after_the_end_keeps_the_exit_code_and_ends_the_rest() {
+    let world = World::new();
+    let sandbox = world.sandbox().await;
+    let mark = mark();
+    // The output stays open, so the command counts as running for a moment after its end.
+    let mut begun = sandbox.begin(shell(&format!("{}; echo begun; exit 4", stubborn(&mark))));
+    begun.says("begun").await;
+    eventually("its shell ends", || {
+        !processes_with(&mark)
+            .iter()
+            .any(|p| p.contains("echo begun"))
+    })
+    .await;
+    // If this process slept through that moment, nobody hears it, and the rest goes with the environment.
+    if begun.cancel.send(true).is_err() {
+        sandbox.environment.close().await;
+    }
+    assert_eq!(begun.end().await.how, ExecHow::Exited(4));
+    eventually("the rest ends", || processes_with(&mark).is_empty()).await;
+}

@@ -49,7 +49,12 @@ type Slot = tokio::sync::Mutex<Option<Arc<LocalEnvironment>>>;
 
 impl LocalEnvironments {
     /// Opens the program that will be PID 1 and raises this process's limit of open descriptors; makes nothing and starts nothing.
-    pub fn new(config: LocalEnvironmentsConfig) -> io::Result<LocalEnvironments> {
+    pub fn new(mut config: LocalEnvironmentsConfig) -> io::Result<LocalEnvironments> {
+        // The launcher is started elsewhere than here.
+        let read_only = config.read_only.iter_mut();
+        for path in read_only.chain(&mut config.bwrap).chain([&mut config.root]) {
+            *path = std::path::absolute(&path)?;
+        }
         let program = launch::open_program(&config.program)?;
         let run_as = identity::to_become(config.run_as);
         Ok(LocalEnvironments {

@@ -10,7 +10,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use tokio::process::{Child, Command};
 
 use super::config::RunAs;
-use super::layout::{self, GENERATED, Launch};
+use super::layout::{self, GENERATED, Launch, Shown};
 use super::wire::MAX_PACKET_BYTES;
 
 /// What a launch needs, the same for every environment of this process.
@@ -47,13 +47,14 @@ impl Launcher {
             .map(|(path, content)| memory_file(path, content))
             .collect::<io::Result<Vec<OwnedFd>>>()?;
         let numbers: Vec<RawFd> = generated.iter().map(AsRawFd::as_raw_fd).collect();
+        // Anew each time: an upgrade of the machine may have moved things.
+        let shown = layout::survey(&self.read_only);
         let demotion = self
             .run_as
-            .map(|run_as| Demotion::new(run_as, workspace))
+            .map(|run_as| Demotion::new(run_as, workspace, &shown))
             .transpose()?;
         let args = layout::arguments(&Launch {
-            // Anew each time: an upgrade of the machine may have moved things.
-            shown: &layout::survey(&self.read_only),
+            shown: &shown,
             generated: &numbers,
             program: self.program.as_raw_fd(),
             workspace: demotion.as_ref().map_or(workspace, |d| d.stage),
@@ -120,12 +121,19 @@ struct Demotion {
 }
 
 impl Demotion {
-    fn new(run_as: RunAs, workspace: &Path) -> io::Result<Demotion> {
+    fn new(run_as: RunAs, workspace: &Path, shown: &[Shown]) -> io::Result<Demotion> {
         use std::os::unix::ffi::OsStrExt;
+        // What is mounted there covers what was there.
+        let covers = |stage: &str| {
+            shown
+                .iter()
+                .any(|shown| matches!(shown, Shown::Bind(source, _) if source.starts_with(stage)))
+        };
+        let is_dir = |stage: &str| std::fs::symlink_metadata(stage).is_ok_and(|m| m.is_dir());
         let stage = STAGES
             .iter()
-            .find(|stage| Path::new(stage).is_dir())
-            .ok_or_else(|| io::Error::other(format!("none of {STAGES:?} exists")))?;
+            .find(|stage| is_dir(stage) && !covers(stage))
+            .ok_or_else(|| io::Error::other(format!("none of {STAGES:?} is free")))?;
         Ok(Demotion {
             run_as,
             source: std::ffi::CString::new(workspace.as_os_str().as_bytes())?,
