@@ -39,9 +39,15 @@ async fn holder() {
     let Ok(hold) = std::env::var(HOLD) else {
         return;
     };
-    let (id, root) = hold.split_once(' ').expect("id and directory");
+    let words: Vec<&str> = hold.splitn(3, ' ').collect();
+    let [isolation, id, root] = words[..] else {
+        panic!("isolation, id and directory")
+    };
     let mut spec = spec(Network::Disabled);
     spec.id = id.to_owned();
+    if isolation == "bare" {
+        spec.isolation = Isolation::UnsafeNone;
+    }
     let world = World::at(Path::new(root));
     let sandbox = world.open(&spec).await;
     sandbox
@@ -60,9 +66,13 @@ struct Engine(Child);
 
 impl Engine {
     fn start(world: &World, id: &str) -> Engine {
+        Engine::start_with("sandbox", world, id)
+    }
+
+    fn start_with(isolation: &str, world: &World, id: &str) -> Engine {
         let child = super::world::this_test_binary()
             .args(["--exact", "sandbox::lifetime::holder"])
-            .env(HOLD, format!("{id} {}", world.root().display()))
+            .env(HOLD, format!("{isolation} {id} {}", world.root().display()))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
@@ -101,6 +111,23 @@ async fn everything_ends_with_the_engine() {
         taken_over.environment.close().await;
         assert_eq!(processes_with(&id), Vec::<String>::new());
     }
+}
+
+#[tokio::test]
+async fn without_a_sandbox_everything_ends_with_the_engine_too() {
+    let world = World::new();
+    let id = spec(Network::Disabled).id;
+    let engine = Engine::start_with("bare", &world, &id);
+    let ready = workspace_file(&world, &id, "ready");
+    eventually("the other engine is ready", || ready.exists()).await;
+    let mark = format!("86399.{}", &id[4..]);
+    assert!(!processes_with(&mark).is_empty());
+    engine.kill();
+    let mut same = spec(Network::Disabled);
+    same.id = id;
+    let taken_over = world.open(&same).await;
+    assert_eq!(processes_with(&mark), Vec::<String>::new());
+    assert_eq!(taken_over.ok("ls").await, "outputs\nready");
 }
 
 #[tokio::test]
