@@ -33,22 +33,31 @@ fn mark() -> String {
     format!("86399.{:010}", u32::from_ne_bytes(bytes))
 }
 
+/// The same for both processes that know the environment's id. `sleep` takes digits only.
+fn mark_of(id: &str) -> String {
+    let digits: String = id[4..].bytes().map(|b| char::from(b'0' + b % 10)).collect();
+    format!("86398.{digits}")
+}
+
 /// Not a test by itself: the process that others kill. Without the variable it does nothing.
 #[tokio::test]
 async fn holder() {
     let Ok(hold) = std::env::var(HOLD) else {
         return;
     };
-    let (id, root) = hold.split_once(' ').expect("id and directory");
+    let words: Vec<&str> = hold.splitn(3, ' ').collect();
+    let [isolation, id, root] = words[..] else {
+        panic!("isolation, id and directory")
+    };
     let mut spec = spec(Network::Disabled);
     spec.id = id.to_owned();
+    if isolation == "bare" {
+        spec.isolation = Isolation::UnsafeNone;
+    }
     let world = World::at(Path::new(root));
     let sandbox = world.open(&spec).await;
     sandbox
-        .ok(&format!(
-            "{}; touch ready",
-            stubborn(&format!("86399.{}", &id[4..]))
-        ))
+        .ok(&format!("{}; touch ready", stubborn(&mark_of(id))))
         .await;
     let mut busy = sandbox.begin(shell("echo busy; sleep 86399"));
     busy.says("busy").await;
@@ -60,9 +69,13 @@ struct Engine(Child);
 
 impl Engine {
     fn start(world: &World, id: &str) -> Engine {
+        Engine::start_with("sandbox", world, id)
+    }
+
+    fn start_with(isolation: &str, world: &World, id: &str) -> Engine {
         let child = super::world::this_test_binary()
             .args(["--exact", "sandbox::lifetime::holder"])
-            .env(HOLD, format!("{id} {}", world.root().display()))
+            .env(HOLD, format!("{isolation} {id} {}", world.root().display()))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
@@ -87,20 +100,34 @@ async fn everything_ends_with_the_engine() {
         let engine = Engine::start(&world, &id);
         let ready = workspace_file(&world, &id, "ready");
         eventually("the other engine is ready", || ready.exists()).await;
-        assert!(!processes_with(&id).is_empty());
+        assert!(processes_with(&mark_of(&id)).len() >= 25);
         engine.kill();
         // Whoever gets the lock finds nobody.
         let mut same = spec(Network::Disabled);
         same.id = id.clone();
         let taken_over = world.open(&same).await;
-        assert_eq!(
-            processes_with(&format!("86399.{}", &id[4..])),
-            Vec::<String>::new()
-        );
+        assert_eq!(processes_with(&mark_of(&id)), Vec::<String>::new());
         assert_eq!(taken_over.ok("ls").await, "outputs\nready");
         taken_over.environment.close().await;
         assert_eq!(processes_with(&id), Vec::<String>::new());
     }
+}
+
+#[tokio::test]
+async fn without_a_sandbox_everything_ends_with_the_engine_too() {
+    let world = World::new();
+    let id = spec(Network::Disabled).id;
+    let engine = Engine::start_with("bare", &world, &id);
+    let ready = workspace_file(&world, &id, "ready");
+    eventually("the other engine is ready", || ready.exists()).await;
+    let mark = mark_of(&id);
+    assert!(processes_with(&mark).len() >= 25);
+    engine.kill();
+    let mut same = spec(Network::Disabled);
+    same.id = id;
+    let taken_over = world.open(&same).await;
+    assert_eq!(processes_with(&mark), Vec::<String>::new());
+    assert_eq!(taken_over.ok("ls").await, "outputs\nready");
 }
 
 #[tokio::test]
@@ -445,4 +472,31 @@ async fn no_command_inherits_the_lock() {
         }
     }
     sandbox.environment.close().await;
+}
+
+#[tokio::test]
+async fn a_cancel_at_the_end_ends_what_is_left() {
+    let world = World::new();
+    let sandbox = world.sandbox().await;
+    let mark = mark();
+    // The output stays open, so the command counts as running for a moment after its end.
+    let mut begun = sandbox.begin(shell(&format!("{}; echo begun; exit 4", stubborn(&mark))));
+    begun.says("begun").await;
+    eventually("its shell ends", || {
+        !processes_with(&mark)
+            .iter()
+            .any(|p| p.contains("echo begun"))
+    })
+    .await;
+    // If this process slept through that moment, nobody hears it, and the rest goes with the environment.
+    if begun.cancel.send(true).is_err() {
+        sandbox.environment.close().await;
+    }
+    // Whichever came first; what matters is what is left.
+    let how = begun.end().await.how;
+    assert!(
+        matches!(how, ExecHow::Exited(4) | ExecHow::Cancelled),
+        "{how:?}"
+    );
+    eventually("the rest ends", || processes_with(&mark).is_empty()).await;
 }

@@ -6,6 +6,8 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use super::world::is_machine_root;
+
 /// Set in the second run.
 const SECOND_RUN: &str = "RAT_THINGS_TEST_AS_USER";
 
@@ -15,7 +17,7 @@ const UID: u32 = 64_321;
 /// As an ordinary user this has nothing to add: the suite runs as one already.
 #[test]
 fn all_of_this_holds_for_an_ordinary_user_too() {
-    if !rustix::process::geteuid().is_root() || std::env::var_os(SECOND_RUN).is_some() {
+    if !is_machine_root() || std::env::var_os(SECOND_RUN).is_some() {
         return;
     }
     let dir = tempfile::tempdir().expect("a temporary directory");

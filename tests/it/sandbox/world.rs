@@ -248,6 +248,12 @@ pub fn processes_with(text: &str) -> Vec<String> {
     found
 }
 
+/// Root of the machine, and not of some user namespace in which root is an ordinary user.
+pub fn is_machine_root() -> bool {
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    rustix::process::geteuid().is_root() && map.split_ascii_whitespace().nth(1) == Some("0")
+}
+
 /// This test binary, to be run again as another process.
 pub fn this_test_binary() -> std::process::Command {
     // Not by path: an ordinary user need not be able to reach it.

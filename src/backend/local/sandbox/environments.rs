@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStderr;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::config::{LocalEnvironmentsConfig, RunAs};
 use super::control::Control;
@@ -20,7 +20,7 @@ use super::launch::{self, Launched, Launcher};
 use super::proxy::{Proxy, Reach, Rules};
 use super::wire::Setup;
 use super::witness::Witness;
-use super::{facts, layout, refusal, variables};
+use super::{descriptors, facts, identity, refusal, variables};
 use crate::engine::ids::{Kind, random};
 use crate::engine::ports::{
     Environment, EnvironmentError, EnvironmentSpec, Environments, ExecHow, ExecSpec, Ids,
@@ -37,6 +37,8 @@ pub struct LocalEnvironments {
     /// Whom sandboxes run as, if that is not us.
     run_as: Option<RunAs>,
     reach: Reach,
+    /// For all proxies together, so that agents cannot use up this process's descriptors.
+    connections: Arc<Semaphore>,
     launcher: OnceLock<Launcher>,
     open: Mutex<HashMap<String, Arc<Slot>>>,
     works: OnceLock<()>,
@@ -46,17 +48,26 @@ pub struct LocalEnvironments {
 type Slot = tokio::sync::Mutex<Option<Arc<LocalEnvironment>>>;
 
 impl LocalEnvironments {
-    /// Opens the program that will be PID 1; makes nothing and starts nothing.
-    pub fn new(config: LocalEnvironmentsConfig) -> io::Result<LocalEnvironments> {
+    /// Opens the program that will be PID 1 and raises this process's limit of open descriptors; makes nothing and starts nothing.
+    pub fn new(mut config: LocalEnvironmentsConfig) -> io::Result<LocalEnvironments> {
+        // The launcher is started elsewhere than here.
+        let read_only = config.read_only.iter_mut();
+        for path in read_only.chain(&mut config.bwrap).chain([&mut config.root]) {
+            *path = std::path::absolute(&path)?;
+        }
         let program = launch::open_program(&config.program)?;
-        let run_as = rustix::process::geteuid()
-            .is_root()
-            .then_some(config.run_as);
+        let run_as = identity::to_become(config.run_as);
         Ok(LocalEnvironments {
             config,
             program,
             run_as,
             reach: Reach::default(),
+            // Two descriptors each, and half of all for everything else.
+            connections: Arc::new(Semaphore::new(
+                usize::try_from(descriptors::allow_many() / 4)
+                    .unwrap_or(256)
+                    .min(Semaphore::MAX_PERMITS),
+            )),
             launcher: OnceLock::new(),
             open: Mutex::new(HashMap::new()),
             works: OnceLock::new(),
@@ -95,7 +106,7 @@ impl LocalEnvironments {
             bwrap,
             program,
             run_as: self.run_as,
-            shown: layout::survey(&self.config.read_only),
+            read_only: self.config.read_only.clone(),
             tmp_bytes: self.config.limits.tmp_bytes,
         }))
     }
@@ -175,9 +186,14 @@ impl LocalEnvironments {
             });
         };
         let proxy = match (listener, rules) {
-            (Some(listener), Some(rules)) => Proxy::start(listener, rules, self.reach.clone())
-                .map(Some)
-                .map_err(|e| failed("cannot start its proxy", &e))?,
+            (Some(listener), Some(rules)) => Proxy::start(
+                listener,
+                rules,
+                self.reach.clone(),
+                Arc::clone(&self.connections),
+            )
+            .map(Some)
+            .map_err(|e| failed("cannot start its proxy", &e))?,
             _ => None,
         };
         let witness = started.child.id().and_then(|pid| match spec.isolation {

@@ -12,8 +12,9 @@ use super::shim::{Step, Task};
 use crate::backend::harness::responses::patch;
 use crate::engine::ports::Program;
 
-/// Descriptors a command may have open at once: (what it starts with, what it may raise it to).
-const OPEN_FILES: (u64, u64) = (1_024, 65_536);
+/// Descriptors a command may have open at once: (what it starts with, what it may raise it to). The second is below what the engine
+/// itself has: descriptors on their way between processes are counted per user, against the limit of whoever sends the next one.
+const OPEN_FILES: (u64, u64) = (1_024, 16_384);
 
 /// Does not return if the command runs.
 pub(super) fn become_it(task: &Task<'_>) -> (Step, Errno) {
