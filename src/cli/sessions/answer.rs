@@ -19,7 +19,11 @@ pub struct Args {
     #[arg(long, value_name = "CALL")]
     call: Option<String>,
     /// What the function returned; - reads standard input
-    #[arg(long = "result", value_name = "TEXT", required_unless_present = "error")]
+    #[arg(
+        long = "result",
+        value_name = "TEXT",
+        required_unless_present = "error"
+    )]
     output: Option<String>,
     /// Why the function failed
     #[arg(long, value_name = "TEXT", conflicts_with = "output")]
