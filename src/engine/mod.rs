@@ -5,6 +5,7 @@
 //! [`draft`] is the one way in which anything is ever changed.
 
 pub mod accept;
+mod aftermath;
 pub mod agents;
 pub mod artifact;
 pub mod claim;
