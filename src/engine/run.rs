@@ -59,7 +59,8 @@ pub struct Worker {
     pub(super) limits: CaptureLimits,
     pub(super) histories: Histories,
     leaving: watch::Sender<Leaving>,
-    rung: Mutex<HashMap<SessionId, Arc<Notify>>>,
+    /// Who listens for rings of which Session. A Run that parts and the one that follows it may overlap for a moment.
+    rung: Mutex<HashMap<SessionId, Vec<Arc<Notify>>>>,
 }
 
 impl Worker {
@@ -89,9 +90,9 @@ impl Worker {
                 let Some(worker) = worker.upgrade() else {
                     return;
                 };
-                if let Some(notify) =
-                    SessionId::parse(&session).and_then(|s| worker.rung().get(&s).cloned())
-                {
+                let rung = worker.rung();
+                let listening = SessionId::parse(&session).and_then(|s| rung.get(&s));
+                for notify in listening.into_iter().flatten() {
                     notify.notify_one();
                 }
             }
@@ -110,8 +111,18 @@ impl Worker {
         self.leaving.subscribe()
     }
 
-    fn rung(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Arc<Notify>>> {
+    fn rung(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Vec<Arc<Notify>>>> {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stop_listening(&self, session: &SessionId, notify: &Arc<Notify>) {
+        let mut rung = self.rung();
+        if let Some(listening) = rung.get_mut(session) {
+            listening.retain(|one| !Arc::ptr_eq(one, notify));
+            if listening.is_empty() {
+                rung.remove(session);
+            }
+        }
     }
 
     /// Works for the granted Session until it owes nothing more, or the authority ends.
@@ -120,8 +131,11 @@ impl Worker {
             return;
         };
         let notify = Arc::new(Notify::new());
-        self.rung().insert(session.clone(), Arc::clone(&notify));
-        let end = match Live::open(self, &session, &grant, notify).await {
+        self.rung()
+            .entry(session.clone())
+            .or_default()
+            .push(Arc::clone(&notify));
+        let end = match Live::open(self, &session, &grant, Arc::clone(&notify)).await {
             Ok(mut live) => {
                 let end = live.work().await;
                 live.part(&end).await;
@@ -129,7 +143,7 @@ impl Worker {
             }
             Err(stop) => Err(stop),
         };
-        self.rung().remove(&session);
+        self.stop_listening(&session, &notify);
         if let Err(stop) = end {
             self.histories.forget(&session);
             tracing::info!(%session, generation = grant.generation, %stop, "run stopped");
@@ -160,6 +174,7 @@ impl Live {
         rung: Arc<Notify>,
     ) -> Result<Live, Stop> {
         let core = &worker.core;
+        // Storage trouble never ends a Run (I12), not even one that has hardly begun.
         let partition = keys::session_partition(session);
         let wanted = [
             Key::new(partition.clone(), keys::HEAD),
