@@ -493,6 +493,8 @@ impl Dispatcher {
         if let Some(config) = self.core.config(session).await?
             && let Some(environment) = &config.environment
         {
+            // A worker that keeps it open between Turns lets go when it hears that the Session is gone.
+            self.core.bell.ring(session.as_str());
             let removed = self.environments.remove(&environment.id).await;
             removed.map_err(|e| EngineError::Unavailable(e.to_string()))?;
         }

@@ -16,7 +16,8 @@ use super::history::Histories;
 use super::ids::SessionId;
 use super::keys;
 use super::ports::{
-    CaptureLimits, EnvironmentSpec, Environments, Fenced, Harness, Key, RunGrant, StoreError,
+    CaptureLimits, EnvironmentSpec, Environments, ExecutionId, Fenced, Harness, Key, RunGrant,
+    StoreError,
 };
 use super::sessions::Config;
 use super::settle::Attending;
@@ -61,6 +62,16 @@ pub struct Worker {
     leaving: watch::Sender<Leaving>,
     /// Who listens for rings of which Session. A Run that parts and the one that follows it may overlap for a moment.
     rung: Mutex<HashMap<SessionId, Vec<Arc<Notify>>>>,
+    /// Sessions that worked here and whose environments may still be open.
+    kept: tokio::sync::Mutex<HashMap<SessionId, Kept>>,
+}
+
+/// What outlives a Run in its worker: the environment, with what an agent left running in it.
+struct Kept {
+    /// Environment id.
+    environment: String,
+    /// Under which name this worker ran the Session.
+    execution: ExecutionId,
 }
 
 impl Worker {
@@ -78,10 +89,11 @@ impl Worker {
             histories: Histories::default(),
             leaving: watch::Sender::new(Leaving::default()),
             rung: Mutex::default(),
+            kept: tokio::sync::Mutex::default(),
         })
     }
 
-    /// Passes rings on to the Runs of this worker, until the worker is dropped.
+    /// Passes rings on to the Runs of this worker, and hands over environments that are kept open, until the worker is dropped.
     pub fn listen(self: &Arc<Self>) {
         let mut rings = self.core.bell.listen_work();
         let worker = Arc::downgrade(self);
@@ -90,13 +102,44 @@ impl Worker {
                 let Some(worker) = worker.upgrade() else {
                     return;
                 };
-                let rung = worker.rung();
-                let listening = SessionId::parse(&session).and_then(|s| rung.get(&s));
-                for notify in listening.into_iter().flatten() {
-                    notify.notify_one();
+                let Some(session) = SessionId::parse(&session) else {
+                    continue;
+                };
+                let running = worker.rung().get(&session).cloned();
+                match running {
+                    Some(listening) => listening.iter().for_each(|notify| notify.notify_one()),
+                    None => drop(tokio::spawn(
+                        async move { worker.hand_over(&session).await },
+                    )),
                 }
             }
         });
+    }
+
+    /// Closes the environment that an earlier Run left open here, if the Session is gone or has another worker now.
+    async fn hand_over(&self, session: &SessionId) {
+        // As long as this is held, no Run begins here.
+        let mut kept = self.kept.lock().await;
+        let Some(here) = kept.get(session) else {
+            return;
+        };
+        if self.rung().contains_key(session) {
+            return;
+        }
+        let needed_here = match self.core.load(session).await {
+            Ok(Some(Loaded { head, .. })) => {
+                let lease = head.fence.lease.as_ref();
+                head.deleted_ms.is_none()
+                    && lease.is_none_or(|lease| lease.execution == here.execution)
+            }
+            Ok(None) => false,
+            // Whoever waits for it rings again.
+            Err(_) => true,
+        };
+        if !needed_here {
+            self.environments.close(&here.environment).await;
+            kept.remove(session);
+        }
     }
 
     /// Asks all Runs to stop at their next safe point, and after the grace period at once; leases are given back.
@@ -135,10 +178,20 @@ impl Worker {
             .entry(session.clone())
             .or_default()
             .push(Arc::clone(&notify));
+        self.kept.lock().await.remove(&session);
         let end = match Live::open(self, &session, &grant, Arc::clone(&notify)).await {
             Ok(mut live) => {
                 let end = live.work().await;
                 live.part(&end).await;
+                if let Some(spec) = &live.environment
+                    && live.loaded.head.environment_opened
+                {
+                    let kept = Kept {
+                        environment: spec.id.clone(),
+                        execution: grant.execution.clone(),
+                    };
+                    self.kept.lock().await.insert(session.clone(), kept);
+                }
                 end
             }
             Err(stop) => Err(stop),

@@ -10,7 +10,7 @@ use crate::cli::out::{CliError, codes};
 /// Answer a function call that a Turn waits for.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  rat-things sessions answer sess_7f --output '{\"ok\":true}'
+  rat-things sessions answer sess_7f --result '{\"ok\":true}'
   rat-things sessions answer sess_7f --call call_2 --error 'no such ticket'")]
 pub struct Args {
     /// The Session: its id, or the beginning of it
@@ -19,7 +19,11 @@ pub struct Args {
     #[arg(long, value_name = "CALL")]
     call: Option<String>,
     /// What the function returned; - reads standard input
-    #[arg(long, value_name = "TEXT", required_unless_present = "error")]
+    #[arg(
+        long = "result",
+        value_name = "TEXT",
+        required_unless_present = "error"
+    )]
     output: Option<String>,
     /// Why the function failed
     #[arg(long, value_name = "TEXT", conflicts_with = "output")]
@@ -34,7 +38,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     context.settings.may_change("sessions answer")?;
     let output = match &args.output {
         Some(given) if given.is_empty() => Some(String::new()),
-        Some(given) => Some(input::text(given, "--output")?),
+        Some(given) => Some(input::text(given, "--result")?),
         None => None,
     };
     let local = compose::open(&context.settings).await?;
