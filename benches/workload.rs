@@ -40,7 +40,7 @@ impl Random {
 }
 
 /// The revision of every Session's head, so that each commit carries the right guard.
-pub struct Heads(Vec<AtomicU64>);
+pub struct Heads(pub Vec<AtomicU64>);
 
 impl Heads {
     /// Sessions that don't exist yet.

@@ -151,6 +151,7 @@ fn private_dir(path: &Path) -> Result<(), CliError> {
 
 fn engine_settings(settings: &Settings) -> core::Settings {
     core::Settings {
+        lease_ms: settings.limits.lease_ms,
         turn_attempts: settings.limits.turn_attempts,
         recovery: match settings.limits.recovery {
             RecoveryChoice::Continue => Recovery::Continue,

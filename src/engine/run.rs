@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
-use super::core::{Core, Loaded, backoff};
+use super::core::{Core, Loaded, backoff, decode};
 use super::draft::Draft;
 use super::error::EngineError;
 use super::fence::RunRow;
@@ -16,10 +16,11 @@ use super::history::Histories;
 use super::ids::SessionId;
 use super::keys;
 use super::ports::{
-    CaptureLimits, EnvironmentSpec, Environments, Fenced, Harness, RunGrant, StoreError,
+    CaptureLimits, EnvironmentSpec, Environments, Fenced, Harness, Key, RunGrant, StoreError,
 };
 use super::sessions::Config;
 use super::settle::Attending;
+use super::turn::TurnRow;
 
 /// Why a Run stops before its Turns are done.
 #[derive(Debug, thiserror::Error)]
@@ -147,6 +148,8 @@ pub(super) struct Live {
     pub(super) rung: Arc<Notify>,
     /// The spec of the Session's environment, if it has one.
     pub(super) environment: Option<EnvironmentSpec>,
+    /// The active Turn's row, once it was read. Nobody but the live Run changes it.
+    pub(super) turn_row: Option<(u64, TurnRow)>,
 }
 
 impl Live {
@@ -157,19 +160,26 @@ impl Live {
         rung: Arc<Notify>,
     ) -> Result<Live, Stop> {
         let core = &worker.core;
-        let loaded = core.load(session).await?.ok_or(Stop::Fenced)?;
-        if !loaded
-            .head
-            .fence
-            .accepts(grant.generation, &grant.execution)
-        {
+        let partition = keys::session_partition(session);
+        let wanted = [
+            Key::new(partition.clone(), keys::HEAD),
+            Key::new(partition.clone(), keys::CONFIG),
+            Key::new(partition, keys::run(grant.generation)),
+        ];
+        let records = patiently(|| async { Ok(core.store.get_many(&wanted).await?) }).await?;
+        let mut records = records.into_iter().map(|record| record.ok_or(Stop::Fenced));
+        let mut next = || records.next().unwrap_or(Err(Stop::Fenced));
+        let (head, config, row) = (next()?, next()?, next()?);
+        let loaded = Loaded {
+            head: decode(&head)?,
+            version: head.version,
+        };
+        let fence = &loaded.head.fence;
+        if !fence.accepts(grant.generation, &grant.execution) {
             return Err(Stop::Fenced);
         }
-        let config = core.config(session).await?.ok_or(Stop::Fenced)?;
-        let row = core
-            .row(session, keys::run(grant.generation))
-            .await?
-            .ok_or(Stop::Fenced)?;
+        let config: Config = decode(&config)?;
+        let row = decode(&row)?;
         Ok(Live {
             worker: Arc::clone(worker),
             session: session.clone(),
@@ -179,6 +189,7 @@ impl Live {
             config,
             row,
             rung,
+            turn_row: None,
         })
     }
 
@@ -321,15 +332,29 @@ impl Live {
         }
     }
 
-    /// The active Turn's rows, waited for through storage trouble.
-    pub(super) async fn attending(&self) -> Result<Option<Attending>, Stop> {
-        let Some(turn) = &self.loaded.head.turn else {
+    /// The active Turn's rows, waited for through storage trouble. Items in `known` are left out: the caller is about to
+    /// replace them.
+    pub(super) async fn attending(&mut self, known: &[u64]) -> Result<Option<Attending>, Stop> {
+        let Some(active) = &self.loaded.head.turn else {
             return Ok(None);
         };
-        let core = &self.worker.core;
-        Ok(Some(
-            patiently(|| core.attending(&self.session, turn)).await?,
-        ))
+        let (session, core) = (&self.session, &self.worker.core);
+        let number = active.number;
+        let turn = match self.turn_row.take().filter(|(n, _)| *n == number) {
+            Some((_, row)) => row,
+            None => {
+                let rows = patiently(|| core.rows(session, [keys::turn(number)])).await?;
+                let missing = || EngineError::not_found("turn", number.to_string());
+                rows.into_iter().next().ok_or_else(missing)?
+            }
+        };
+        let mut numbers = Attending::item_numbers(active);
+        numbers.retain(|number| !known.contains(number));
+        let sorts = || numbers.iter().map(|&number| keys::item(number));
+        let items = patiently(|| core.rows(session, sorts())).await?;
+        let items = numbers.iter().copied().zip(items).collect();
+        self.turn_row = Some((number, turn.clone()));
+        Ok(Some(Attending { turn, items }))
     }
 }
 

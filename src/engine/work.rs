@@ -85,10 +85,11 @@ impl Live {
             .as_ref()
             .is_some_and(|t| t.status == TurnStatus::Queued && !t.begun)
         {
-            let Some(attending) = self.attending().await? else {
+            let Some(attending) = self.attending(&[]).await? else {
                 return Ok(());
             };
             let number = self.loaded.head.turn.as_ref().map(|t| t.number);
+            self.turn_row = None;
             self.change(|draft| match &draft.head.turn {
                 // It may have been cancelled a moment ago: then there is another one, or none.
                 Some(turn) if Some(turn.number) == number => {
@@ -103,7 +104,7 @@ impl Live {
             if !self.loaded.head.turn.as_ref().is_some_and(answered) {
                 return Ok(());
             }
-            let Some(attending) = self.attending().await? else {
+            let Some(attending) = self.attending(&[]).await? else {
                 return Ok(());
             };
             self.change(|draft| Ok(take_answers(draft, &attending)))

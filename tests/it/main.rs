@@ -6,6 +6,8 @@ mod api;
 mod contract;
 /// The journey of an input over memory ports.
 mod engine;
+/// The real program, killed at every moment.
+mod kill;
 /// Who may use whom: design rule enforced over `use crate::` lines.
 mod layout;
 /// The model client, the demo model and the `responses` harness against loopback servers.

@@ -140,8 +140,5 @@ async fn a_commit_of_five_rows_appends_at_most_six_pages() {
     let after = store.stats();
     assert_eq!(after.syncs - before.syncs, 1000);
     let pages = (after.wal_pages - before.wal_pages) as f64 / 1000.0;
-    {
-        use std::io::Write;
-    }
     assert!(pages <= 6.0, "{pages} pages a commit");
 }

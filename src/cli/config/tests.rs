@@ -99,6 +99,7 @@ autostart = false
 [profile.work.limits]
 turn_attempts = 1
 model_calls_per_turn = 10
+lease_ms = 2000
 recovery = "fail"
 
 [profile.other]
@@ -158,6 +159,7 @@ fn every_key_reaches_its_setting() {
         LimitSettings {
             turn_attempts: 1,
             model_calls_per_turn: 10,
+            lease_ms: 2_000,
             recovery: RecoveryChoice::Fail,
         }
     );

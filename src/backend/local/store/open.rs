@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
@@ -20,9 +21,6 @@ use crate::engine::ports::StoreError;
 
 /// Patience for locks that foreign programs hold, at most; our own processes take turns and hardly need it.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Page cache of the connection that writes, in KiB. More was measured to gain nothing: the system's own cache is behind it.
-const WRITER_CACHE_KIB: i64 = 4 * 1024;
 
 /// How much of a commit is on the disk when it is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +44,8 @@ pub(super) struct Place {
     pub(super) identity: Identity,
     /// How it was opened.
     pub(super) options: StoreOptions,
+    /// The connection that opened it, for whoever needs one first.
+    spare: Mutex<Option<Connection>>,
 }
 
 impl Place {
@@ -58,8 +58,8 @@ impl Place {
         }
     }
 
-    /// One more connection to the same files.
-    pub(super) fn connect(&self) -> Result<Connection, StoreError> {
+    /// A new connection to the same files, for a while: when it is closed, another one must be open, or SQLite removes the WAL.
+    pub(super) fn connect_briefly(&self) -> Result<Connection, StoreError> {
         self.guard()?;
         let conn = connection(&self.path, self.options)?;
         // The first read opens the WAL and its index, so that the guard after it speaks of the files in use.
@@ -68,8 +68,18 @@ impl Place {
         Ok(conn)
     }
 
-    /// A connection for the writer.
-    pub(super) fn connect_writer(&self) -> Result<Connection, StoreError> {
+    /// A connection that stays open until the store is closed.
+    pub(super) fn connect(&self) -> Result<Connection, StoreError> {
+        let spare = self
+            .spare
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        spare.map_or_else(|| self.connect_briefly(), Ok)
+    }
+
+    /// The same with the settings for writing.
+    pub(super) fn connect_writing(&self) -> Result<Connection, StoreError> {
         let conn = self.connect()?;
         writer_settings(&conn, self.options.durability)
             .map_err(|e| faults::refused(&e, &self.path))?;
@@ -77,8 +87,8 @@ impl Place {
     }
 }
 
-/// Opens the database at `path`, creating or migrating it, and answers with the first connection.
-pub(super) fn open(path: &Path, options: StoreOptions) -> Result<(Place, Connection), StoreError> {
+/// Opens the database at `path`, creating or migrating it.
+pub(super) fn open(path: &Path, options: StoreOptions) -> Result<Place, StoreError> {
     let path = settle_path(path)?;
     let before = inode(&path);
     let mut conn = connection(&path, options)?;
@@ -95,13 +105,13 @@ pub(super) fn open(path: &Path, options: StoreOptions) -> Result<(Place, Connect
     if before.is_none() || identity.database() != before {
         return Err(faults::replaced(&path));
     }
-    let place = Place {
+    Ok(Place {
         path,
         files,
         identity,
         options,
-    };
-    Ok((place, conn))
+        spare: Mutex::new(Some(conn)),
+    })
 }
 
 /// The schema version that the file has now.
@@ -211,16 +221,14 @@ fn journal_mode(conn: &Connection, pragma: &str) -> rusqlite::Result<bool> {
 }
 
 fn writer_settings(conn: &Connection, durability: Durability) -> rusqlite::Result<()> {
-    let synchronous = match durability {
-        Durability::Full => "FULL",
-        Durability::ProcessOnly => "NORMAL",
-    };
-    // Checkpoints are made by our own policy. `fullfsync` matters on macOS alone, where fsync does not reach the platter.
-    conn.execute_batch(&format!(
-        "PRAGMA synchronous={synchronous};
-         PRAGMA fullfsync=1;
-         PRAGMA wal_autocheckpoint=0;
-         PRAGMA cache_size=-{WRITER_CACHE_KIB};
-         PRAGMA temp_store=MEMORY;"
-    ))
+    // Checkpoints are made by our own policy, so every connection that writes sets a hook, which takes the place of SQLite's
+    // automatic ones. Larger caches and memory maps were measured to gain nothing.
+    conn.execute_batch(match durability {
+        // Elsewhere `fsync` reaches the platter; on macOS it takes a pragma.
+        Durability::Full if cfg!(target_os = "macos") => {
+            "PRAGMA synchronous=FULL; PRAGMA fullfsync=1"
+        }
+        Durability::Full => "PRAGMA synchronous=FULL",
+        Durability::ProcessOnly => "PRAGMA synchronous=NORMAL",
+    })
 }

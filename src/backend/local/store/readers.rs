@@ -1,8 +1,8 @@
 //! Reads: a few threads, each with its own connection.
 //!
 //! A point read takes microseconds when its pages are in memory and a disk access when they are not, so it may not run on the
-//! async runtime's threads. Threads start when a read finds no idle one; the first takes over the connection that opened the
-//! store. Connections stay open for the life of the store, which also keeps the WAL's files in place.
+//! async runtime's threads. Threads start when a read finds no idle one. Connections stay open for the life of the store, which also
+//! keeps the WAL's files in place.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -25,7 +25,6 @@ type Job = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 /// The pool. Dropping it ends the threads after their current read.
 pub(super) struct Readers {
     shared: Arc<Shared>,
-    most: usize,
 }
 
 struct Shared {
@@ -34,31 +33,30 @@ struct Shared {
     arrived: Condvar,
 }
 
+#[derive(Default)]
 struct State {
     waiting: VecDeque<Job>,
     idle: usize,
     threads: Vec<JoinHandle<()>>,
-    first: Option<Connection>,
     closed: bool,
 }
 
 impl Readers {
-    /// A pool of at most `most` threads; none is started yet.
-    pub(super) fn new(place: Arc<Place>, first: Connection, most: usize) -> Readers {
+    /// A pool without threads yet.
+    pub(super) fn new(place: Arc<Place>) -> Readers {
         Readers {
             shared: Arc::new(Shared {
                 place,
-                state: Mutex::new(State {
-                    waiting: VecDeque::new(),
-                    idle: 0,
-                    threads: Vec::new(),
-                    first: Some(first),
-                    closed: false,
-                }),
+                state: Mutex::default(),
                 arrived: Condvar::new(),
             }),
-            most: most.max(1),
         }
+    }
+
+    /// Tells the threads to end after the reads that wait.
+    pub(super) fn close(&self) {
+        self.shared.lock().closed = true;
+        self.shared.arrived.notify_all();
     }
 
     /// Runs `read` on one of the threads.
@@ -87,12 +85,11 @@ impl Readers {
         if state.waiting.len() <= state.idle {
             drop(state);
             self.shared.arrived.notify_one();
-        } else if state.threads.len() < self.most {
+        } else if state.threads.len() < self.shared.place.options.readers.max(1) {
             let shared = Arc::clone(&self.shared);
-            let first = state.first.take();
             match thread::Builder::new()
                 .name("store-reader".to_owned())
-                .spawn(move || shared.serve(first))
+                .spawn(move || shared.serve())
             {
                 Ok(thread) => state.threads.push(thread),
                 // The read is served by another thread, if there is one.
@@ -111,11 +108,8 @@ impl Readers {
 
 impl Drop for Readers {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        state.closed = true;
-        let threads = std::mem::take(&mut state.threads);
-        drop(state);
-        self.shared.arrived.notify_all();
+        self.close();
+        let threads = std::mem::take(&mut self.shared.lock().threads);
         for thread in threads {
             // A reader that panicked has nothing more to say.
             let _ = thread.join();
@@ -124,7 +118,8 @@ impl Drop for Readers {
 }
 
 impl Shared {
-    fn serve(&self, mut conn: Option<Connection>) {
+    fn serve(&self) {
+        let mut conn: Option<Connection> = None;
         let mut guarded_at: Option<Instant> = None;
         while let Some(job) = self.next() {
             if guarded_at.is_none_or(|at| at.elapsed() >= GUARD_EVERY) {

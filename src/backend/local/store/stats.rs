@@ -1,10 +1,12 @@
-//! What the store counts, for tests, benches and the checkpoint policy.
+//! What the store counts, for tests and benches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use rusqlite::ErrorCode;
+
+use super::checkpoint::Log;
 
 /// Counts since the store was opened, of this process alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,18 +40,9 @@ pub(super) struct Counters {
     log: Arc<Log>,
 }
 
-/// The length of the WAL and how much of it is back in the database, in pages.
-#[derive(Debug, Default)]
-pub(super) struct Log {
-    length: AtomicU64,
-    copied: AtomicU64,
-    appended: AtomicU64,
-    checkpoints: AtomicU64,
-}
-
 impl Counters {
-    pub(super) fn log(&self) -> Arc<Log> {
-        Arc::clone(&self.log)
+    pub(super) fn log(&self) -> &Arc<Log> {
+        &self.log
     }
 
     pub(super) fn busy(&self, error: &rusqlite::Error) {
@@ -76,40 +69,11 @@ impl Counters {
             commits: self.commits.load(Relaxed),
             repeats: self.repeats.load(Relaxed),
             syncs: self.syncs.load(Relaxed),
-            wal_pages: self.log.appended.load(Relaxed),
-            wal_length_pages: self.log.length.load(Relaxed),
+            wal_pages: self.log.appended(),
+            wal_length_pages: self.log.length(),
             busy: self.busy.load(Relaxed),
-            checkpoints: self.log.checkpoints.load(Relaxed),
+            checkpoints: self.log.checkpoints(),
             writing_ns: self.writing_ns.load(Relaxed),
         }
-    }
-}
-
-impl Log {
-    /// A commit left the WAL with `length` pages. A shorter WAL than before was begun anew.
-    pub(super) fn committed(&self, length: u64) {
-        let before = self.length.swap(length, Relaxed);
-        let appended = if length > before {
-            length - before
-        } else {
-            self.copied.store(0, Relaxed);
-            length
-        };
-        self.appended.fetch_add(appended, Relaxed);
-    }
-
-    /// A checkpoint ended with `copied` of the WAL's pages in the database.
-    pub(super) fn checkpointed(&self, copied: u64) {
-        self.copied.store(copied, Relaxed);
-        self.checkpoints.fetch_add(1, Relaxed);
-    }
-
-    pub(super) fn length(&self) -> u64 {
-        self.length.load(Relaxed)
-    }
-
-    /// Pages that are in the WAL alone.
-    pub(super) fn behind(&self) -> u64 {
-        self.length().saturating_sub(self.copied.load(Relaxed))
     }
 }
