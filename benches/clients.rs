@@ -36,6 +36,7 @@ impl Load {
 }
 
 /// What a load did.
+#[derive(Default)]
 pub struct Outcome {
     /// Commits a second.
     pub rate: f64,
@@ -55,7 +56,8 @@ pub struct Outcome {
 
 impl Outcome {
     /// This outcome of `turns` turns and that of one more, as one.
-    pub fn and(mut self, more: Outcome, turns: f64) -> Outcome {
+    pub fn and(mut self, more: Outcome, turns: u32) -> Outcome {
+        let turns = f64::from(turns);
         let mean = |sum: f64, one: f64| (sum * turns + one) / (turns + 1.0);
         self.rate = mean(self.rate, more.rate);
         self.per_sync = mean(self.per_sync, more.per_sync);

@@ -60,7 +60,8 @@ pub struct Worker {
     pub(super) limits: CaptureLimits,
     pub(super) histories: Histories,
     leaving: watch::Sender<Leaving>,
-    rung: Mutex<HashMap<SessionId, Arc<Notify>>>,
+    /// Who listens for rings of which Session. A Run that parts and the one that follows it may overlap for a moment.
+    rung: Mutex<HashMap<SessionId, Vec<Arc<Notify>>>>,
     /// Sessions that worked here and whose environments may still be open.
     pub(super) kept: tokio::sync::Mutex<HashMap<SessionId, Kept>>,
 }
@@ -98,7 +99,7 @@ impl Worker {
                 };
                 let running = worker.rung().get(&session).cloned();
                 match running {
-                    Some(notify) => notify.notify_one(),
+                    Some(listening) => listening.iter().for_each(|notify| notify.notify_one()),
                     None => drop(tokio::spawn(
                         async move { worker.hand_over(&session).await },
                     )),
@@ -119,16 +120,18 @@ impl Worker {
         self.leaving.subscribe()
     }
 
-    /// Rings about a Session are not passed on to this Run any more. Its next Run may have begun here already.
-    fn stop_passing_rings(&self, session: &SessionId, to: &Arc<Notify>) {
-        let mut rung = self.rung();
-        if rung.get(session).is_some_and(|now| Arc::ptr_eq(now, to)) {
-            rung.remove(session);
-        }
+    pub(super) fn rung(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Vec<Arc<Notify>>>> {
+        self.rung.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn rung(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Arc<Notify>>> {
-        self.rung.lock().unwrap_or_else(PoisonError::into_inner)
+    fn stop_listening(&self, session: &SessionId, notify: &Arc<Notify>) {
+        let mut rung = self.rung();
+        if let Some(listening) = rung.get_mut(session) {
+            listening.retain(|one| !Arc::ptr_eq(one, notify));
+            if listening.is_empty() {
+                rung.remove(session);
+            }
+        }
     }
 
     /// Works for the granted Session until it owes nothing more, or the authority ends.
@@ -137,20 +140,25 @@ impl Worker {
             return;
         };
         let notify = Arc::new(Notify::new());
-        self.rung().insert(session.clone(), Arc::clone(&notify));
+        self.rung()
+            .entry(session.clone())
+            .or_default()
+            .push(Arc::clone(&notify));
         self.kept.lock().await.remove(&session);
         let end = match Live::open(self, &session, &grant, Arc::clone(&notify)).await {
             Ok(mut live) => {
                 let end = live.work().await;
                 live.part(&end).await;
-                if let Some(spec) = &live.environment {
+                if let Some(spec) = &live.environment
+                    && live.loaded.head.environment_opened
+                {
                     self.keep_open(&session, &spec.id, &grant.execution).await;
                 }
                 end
             }
             Err(stop) => Err(stop),
         };
-        self.stop_passing_rings(&session, &notify);
+        self.stop_listening(&session, &notify);
         if let Err(stop) = end {
             self.histories.forget(&session);
             self.say_it_is_over(&session, &grant).await;
@@ -182,6 +190,7 @@ impl Live {
         rung: Arc<Notify>,
     ) -> Result<Live, Stop> {
         let core = &worker.core;
+        // Storage trouble never ends a Run (I12), not even one that has hardly begun.
         let partition = keys::session_partition(session);
         let wanted = [
             Key::new(partition.clone(), keys::HEAD),

@@ -448,7 +448,7 @@ fn entries_show_every_key_and_no_secret() {
     assert_eq!(entry("sandbox.pids").value, json!(100));
     assert_eq!(
         entry("ui.color").origin.to_string(),
-        "file /c/config.toml:45"
+        "file /c/config.toml:46"
     );
     assert_eq!(entry("provider.api_key_env").origin, Origin::Default);
     assert_eq!(entry("sandbox.env").text(), "[\"LANG\"]");

@@ -3,10 +3,14 @@
 mod batches;
 mod bench;
 mod bounds;
+mod faults;
 mod journey;
 mod matrix;
 mod matrix_session;
+mod mortal;
 mod outbox;
+mod perils;
 mod property;
 mod records;
+mod wakeups;
 mod world;

@@ -171,31 +171,22 @@ impl LocalEnvironments {
         let greeted = tokio::time::timeout(patience, control.greet(setup)).await;
         let Ok(Ok(listener)) = greeted else {
             control.hang_up();
-            if greeted.is_err() {
+            let too_late = greeted.is_err();
+            if too_late {
                 launch::kill_half_started(&mut started.child).await;
             }
             let said = said(stderr).await;
             let _ = started.child.wait().await;
-            return Err(match greeted {
-                Err(_) => EnvironmentError::Failed(format!(
-                    "the sandbox was not ready after {} ms",
-                    patience.as_millis()
-                )),
-                Ok(_) if sandboxed => self.refused(true, false, said),
-                Ok(_) => EnvironmentError::Failed(said),
+            return Err(if too_late {
+                let ms = patience.as_millis();
+                EnvironmentError::Failed(format!("the sandbox was not ready after {ms} ms"))
+            } else if sandboxed {
+                self.refused(true, false, said)
+            } else {
+                EnvironmentError::Failed(said)
             });
         };
-        let proxy = match (listener, rules) {
-            (Some(listener), Some(rules)) => Proxy::start(
-                listener,
-                rules,
-                self.reach.clone(),
-                Arc::clone(&self.connections),
-            )
-            .map(Some)
-            .map_err(|e| failed("cannot start its proxy", &e))?,
-            _ => None,
-        };
+        let proxy = self.proxy(listener, rules)?;
         let witness = started.child.id().and_then(|pid| match spec.isolation {
             Isolation::Sandbox => Witness::child_of(pid),
             Isolation::UnsafeNone => Witness::of(pid),
@@ -216,6 +207,20 @@ impl LocalEnvironments {
             variables,
             proxy: std::sync::Mutex::new(proxy),
         })
+    }
+
+    fn proxy(
+        &self,
+        listener: Option<OwnedFd>,
+        rules: Option<Rules>,
+    ) -> Result<Option<Proxy>, EnvironmentError> {
+        let (Some(listener), Some(rules)) = (listener, rules) else {
+            return Ok(None);
+        };
+        let shared = Arc::clone(&self.connections);
+        Proxy::start(listener, rules, self.reach.clone(), shared)
+            .map(Some)
+            .map_err(|e| failed("cannot start its proxy", &e))
     }
 
     fn setup(&self, sandboxed: bool, proxy: bool, workspace: &str) -> Setup {

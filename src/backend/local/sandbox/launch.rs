@@ -51,7 +51,7 @@ impl Launcher {
         let shown = layout::survey(&self.read_only);
         let demotion = self
             .run_as
-            .map(|run_as| Demotion::new(run_as, workspace, &shown))
+            .map(|run_as| Demotion::new(run_as, workspace, &shown, &self.bwrap))
             .transpose()?;
         let args = layout::arguments(&Launch {
             shown: &shown,
@@ -121,13 +121,14 @@ struct Demotion {
 }
 
 impl Demotion {
-    fn new(run_as: RunAs, workspace: &Path, shown: &[Shown]) -> io::Result<Demotion> {
+    fn new(run_as: RunAs, workspace: &Path, shown: &[Shown], bwrap: &Path) -> io::Result<Demotion> {
         use std::os::unix::ffi::OsStrExt;
         // What is mounted there covers what was there.
         let covers = |stage: &str| {
-            shown
-                .iter()
-                .any(|shown| matches!(shown, Shown::Bind(source, _) if source.starts_with(stage)))
+            bwrap.starts_with(stage)
+                || shown.iter().any(
+                    |shown| matches!(shown, Shown::Bind(source, _) if source.starts_with(stage)),
+                )
         };
         let is_dir = |stage: &str| std::fs::symlink_metadata(stage).is_ok_and(|m| m.is_dir());
         let stage = STAGES
