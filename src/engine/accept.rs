@@ -13,7 +13,7 @@ use super::keys;
 use super::ports::{Key, MAX_COMMIT_ROWS, StoreError};
 use super::prepare::Prepared;
 use super::receipt::{Outcome, ReceiptRow};
-use super::session::{ActiveTurn, Head, MAX_PENDING, Pending, QueuedTurn};
+use super::session::{ActiveTurn, MAX_PENDING, Pending, QueuedTurn};
 use super::settle::{Attending, CALLS_PER_COMMIT, Ending, end_turn, new_turn};
 use super::turn::{TurnEvent, TurnRow, next as next_turn};
 use crate::api::{InputEvent, TurnStatus, canonical_json};

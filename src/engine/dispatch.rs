@@ -93,7 +93,7 @@ impl Dispatcher {
 
     /// Works until `stop` turns true. What was claimed by then goes on without it.
     pub async fn run(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
-        let mut rings = self.core.bell.listen();
+        let mut rings = self.core.bell.listen_work();
         let mut deaths = self.compute.deaths();
         let mut watching = tokio::time::interval(Duration::from_millis(WATCH_MS));
         watching.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -508,7 +508,8 @@ impl Dispatcher {
         let (commit, _) = draft.seal(&*self.core.ids);
         match self.core.commit_once(commit).await {
             Ok(()) => {
-                self.core.bell.ring(session.as_str());
+                // Who dispatches is awake; only followers want to know.
+                self.core.bell.ring_change(session.as_str());
                 Ok(())
             }
             Err(StoreError::Conflict(_)) => Err(EngineError::Busy { attempts: 1 }),

@@ -17,6 +17,8 @@ impl Core {
         if let Some(config) = self.config(session).await?
             && let Some(environment) = &config.environment
         {
+            // A worker that keeps it open between Turns lets go when it hears that the Session is gone.
+            self.bell.ring(session.as_str());
             let removed = environments.remove(&environment.id).await;
             removed.map_err(|e| EngineError::Unavailable(e.to_string()))?;
         }

@@ -5,6 +5,7 @@
 //! [`draft`] is the one way in which anything is ever changed.
 
 pub mod accept;
+mod aftermath;
 pub mod agents;
 pub mod artifact;
 pub mod claim;
@@ -13,6 +14,7 @@ pub mod dispatch;
 pub mod draft;
 pub mod erase;
 pub mod error;
+pub mod events;
 pub mod fence;
 pub mod finish;
 pub mod history;

@@ -1080,9 +1080,15 @@ pub trait Ids: Send + Sync {
 /// A wake-up that may be lost: nothing depends on it but promptness (I13).
 #[async_trait]
 pub trait Bell: Send + Sync {
-    /// Tells every listener, here and in other processes, that something about this Session changed. Never blocks.
+    /// Tells every listener, here and in other processes, that this Session may owe work. Never blocks.
     fn ring(&self, session: &str);
 
-    /// Session ids as they are rung, from the moment of the call. A slow listener loses rings.
+    /// Tells those who follow Sessions that something about this one changed. Never blocks.
+    fn ring_change(&self, session: &str);
+
+    /// Session ids as they are rung for either reason, from the moment of the call. A slow listener loses rings.
     fn listen(&self) -> mpsc::Receiver<String>;
+
+    /// The same, only for rings about work.
+    fn listen_work(&self) -> mpsc::Receiver<String>;
 }

@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
-use super::core::{Core, Loaded, backoff};
+use super::aftermath::Kept;
+use super::core::{Core, Loaded, backoff, decode};
 use super::draft::Draft;
 use super::error::EngineError;
 use super::fence::RunRow;
@@ -16,10 +17,11 @@ use super::history::Histories;
 use super::ids::SessionId;
 use super::keys;
 use super::ports::{
-    CaptureLimits, EnvironmentSpec, Environments, Fenced, Harness, RunGrant, StoreError,
+    CaptureLimits, EnvironmentSpec, Environments, Fenced, Harness, Key, RunGrant, StoreError,
 };
 use super::sessions::Config;
 use super::settle::Attending;
+use super::turn::TurnRow;
 
 /// Why a Run stops before its Turns are done.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +62,8 @@ pub struct Worker {
     leaving: watch::Sender<Leaving>,
     /// Who listens for rings of which Session. A Run that parts and the one that follows it may overlap for a moment.
     rung: Mutex<HashMap<SessionId, Vec<Arc<Notify>>>>,
+    /// Sessions that worked here and whose environments may still be open.
+    pub(super) kept: tokio::sync::Mutex<HashMap<SessionId, Kept>>,
 }
 
 impl Worker {
@@ -77,22 +81,28 @@ impl Worker {
             histories: Histories::default(),
             leaving: watch::Sender::new(Leaving::default()),
             rung: Mutex::default(),
+            kept: tokio::sync::Mutex::default(),
         })
     }
 
-    /// Passes rings on to the Runs of this worker, until the worker is dropped.
+    /// Passes rings on to the Runs of this worker, and hands over environments that are kept open, until the worker is dropped.
     pub fn listen(self: &Arc<Self>) {
-        let mut rings = self.core.bell.listen();
+        let mut rings = self.core.bell.listen_work();
         let worker = Arc::downgrade(self);
         tokio::spawn(async move {
             while let Some(session) = rings.recv().await {
                 let Some(worker) = worker.upgrade() else {
                     return;
                 };
-                let rung = worker.rung();
-                let listening = SessionId::parse(&session).and_then(|s| rung.get(&s));
-                for notify in listening.into_iter().flatten() {
-                    notify.notify_one();
+                let Some(session) = SessionId::parse(&session) else {
+                    continue;
+                };
+                let running = worker.rung().get(&session).cloned();
+                match running {
+                    Some(listening) => listening.iter().for_each(|notify| notify.notify_one()),
+                    None => drop(tokio::spawn(
+                        async move { worker.hand_over(&session).await },
+                    )),
                 }
             }
         });
@@ -110,7 +120,7 @@ impl Worker {
         self.leaving.subscribe()
     }
 
-    fn rung(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Vec<Arc<Notify>>>> {
+    pub(super) fn rung(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Vec<Arc<Notify>>>> {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -134,10 +144,16 @@ impl Worker {
             .entry(session.clone())
             .or_default()
             .push(Arc::clone(&notify));
+        self.kept.lock().await.remove(&session);
         let end = match Live::open(self, &session, &grant, Arc::clone(&notify)).await {
             Ok(mut live) => {
                 let end = live.work().await;
                 live.part(&end).await;
+                if let Some(spec) = &live.environment
+                    && live.loaded.head.environment_opened
+                {
+                    self.keep_open(&session, &spec.id, &grant.execution).await;
+                }
                 end
             }
             Err(stop) => Err(stop),
@@ -145,6 +161,7 @@ impl Worker {
         self.stop_listening(&session, &notify);
         if let Err(stop) = end {
             self.histories.forget(&session);
+            self.say_it_is_over(&session, &grant).await;
             tracing::info!(%session, generation = grant.generation, %stop, "run stopped");
         }
     }
@@ -163,6 +180,8 @@ pub(super) struct Live {
     pub(super) environment: Option<EnvironmentSpec>,
     /// The Turn that paused in this Run, and perhaps goes on in it.
     pub(super) paused: Option<u64>,
+    /// The active Turn's row, once it was read. Nobody but the live Run changes it.
+    pub(super) turn_row: Option<(u64, TurnRow)>,
 }
 
 impl Live {
@@ -174,19 +193,26 @@ impl Live {
     ) -> Result<Live, Stop> {
         let core = &worker.core;
         // Storage trouble never ends a Run (I12), not even one that has hardly begun.
-        let loaded = patiently(|| core.load(session)).await?;
-        let loaded = loaded.ok_or(Stop::Fenced)?;
-        if !loaded
-            .head
-            .fence
-            .accepts(grant.generation, &grant.execution)
-        {
+        let partition = keys::session_partition(session);
+        let wanted = [
+            Key::new(partition.clone(), keys::HEAD),
+            Key::new(partition.clone(), keys::CONFIG),
+            Key::new(partition, keys::run(grant.generation)),
+        ];
+        let records = patiently(|| async { Ok(core.store.get_many(&wanted).await?) }).await?;
+        let mut records = records.into_iter().map(|record| record.ok_or(Stop::Fenced));
+        let mut next = || records.next().unwrap_or(Err(Stop::Fenced));
+        let (head, config, row) = (next()?, next()?, next()?);
+        let loaded = Loaded {
+            head: decode(&head)?,
+            version: head.version,
+        };
+        let fence = &loaded.head.fence;
+        if !fence.accepts(grant.generation, &grant.execution) {
             return Err(Stop::Fenced);
         }
-        let config = patiently(|| core.config(session)).await?;
-        let config = config.ok_or(Stop::Fenced)?;
-        let row = patiently(|| core.row(session, keys::run(grant.generation))).await?;
-        let row = row.ok_or(Stop::Fenced)?;
+        let config: Config = decode(&config)?;
+        let row = decode(&row)?;
         Ok(Live {
             worker: Arc::clone(worker),
             session: session.clone(),
@@ -197,6 +223,7 @@ impl Live {
             row,
             rung,
             paused: None,
+            turn_row: None,
         })
     }
 
@@ -312,11 +339,15 @@ impl Live {
             loop {
                 match core.commit_once(commit.clone()).await {
                     Ok(()) => {
+                        // A lease that was given back may leave work for a dispatcher, and room for other work.
+                        match head.fence.lease {
+                            Some(_) => core.bell.ring_change(self.session.as_str()),
+                            None => core.bell.ring(self.session.as_str()),
+                        }
                         self.loaded = Loaded {
                             head,
                             version: self.loaded.version + 1,
                         };
-                        core.bell.ring(self.session.as_str());
                         return Ok(answer);
                     }
                     Err(StoreError::Conflict(_)) => break,
@@ -335,15 +366,29 @@ impl Live {
         }
     }
 
-    /// The active Turn's rows, waited for through storage trouble.
-    pub(super) async fn attending(&self) -> Result<Option<Attending>, Stop> {
-        let Some(turn) = &self.loaded.head.turn else {
+    /// The active Turn's rows, waited for through storage trouble. Items in `known` are left out: the caller is about to
+    /// replace them.
+    pub(super) async fn attending(&mut self, known: &[u64]) -> Result<Option<Attending>, Stop> {
+        let Some(active) = &self.loaded.head.turn else {
             return Ok(None);
         };
-        let core = &self.worker.core;
-        Ok(Some(
-            patiently(|| core.attending(&self.session, turn)).await?,
-        ))
+        let (session, core) = (&self.session, &self.worker.core);
+        let number = active.number;
+        let turn = match self.turn_row.take().filter(|(n, _)| *n == number) {
+            Some((_, row)) => row,
+            None => {
+                let rows = patiently(|| core.rows(session, [keys::turn(number)])).await?;
+                let missing = || EngineError::not_found("turn", number.to_string());
+                rows.into_iter().next().ok_or_else(missing)?
+            }
+        };
+        let mut numbers = Attending::item_numbers(active);
+        numbers.retain(|number| !known.contains(number));
+        let sorts = || numbers.iter().map(|&number| keys::item(number));
+        let items = patiently(|| core.rows(session, sorts())).await?;
+        let items = numbers.iter().copied().zip(items).collect();
+        self.turn_row = Some((number, turn.clone()));
+        Ok(Some(Attending { turn, items }))
     }
 }
 

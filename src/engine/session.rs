@@ -272,6 +272,9 @@ pub struct Head {
     /// Whether an environment was ever opened.
     #[serde(rename = "env", default, skip_serializing_if = "std::ops::Not::not")]
     pub environment_opened: bool,
+    /// How commands are isolated, when it is not the sandbox: shown with every Turn.
+    #[serde(rename = "iso", default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
     /// Tokens of all ended Turns.
     #[serde(rename = "use", default, skip_serializing_if = "no_usage")]
     pub usage: ModelUsage,
@@ -311,6 +314,7 @@ impl Head {
             agenda: Agenda::default(),
             resets: 0,
             environment_opened: false,
+            isolation: None,
             usage: ModelUsage::default(),
             deleted_ms: None,
             last_error: None,

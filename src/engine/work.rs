@@ -61,19 +61,19 @@ impl Live {
         let environment = self
             .environment
             .clone()
-            .map(|spec| LazyEnvironment::new(spec, Arc::clone(&self.worker.environments)));
-        let ending = if turn.cancel.is_some() {
-            Some(Ending::Cancelled)
+            .map(|spec| LazyEnvironment::new(spec, &self.worker, &self.session));
+        let (ending, last_ops) = if turn.cancel.is_some() {
+            (Some(Ending::Cancelled), Vec::new())
         } else if let Some(failure) = turn.doomed.clone() {
-            Some(Ending::Failed(failure))
+            (Some(Ending::Failed(failure)), Vec::new())
         } else {
             self.drive(&turn, environment.clone()).await?
         };
         match ending {
-            Some(ending) => self.settle(ending, environment).await,
+            Some(ending) => self.settle(ending, environment, last_ops).await,
             None => {
                 self.paused = Some(turn.number);
-                self.pause().await
+                self.pause(last_ops).await
             }
         }
     }
@@ -88,10 +88,11 @@ impl Live {
             .as_ref()
             .is_some_and(|t| t.status == TurnStatus::Queued && !t.begun)
         {
-            let Some(attending) = self.attending().await? else {
+            let Some(attending) = self.attending(&[]).await? else {
                 return Ok(());
             };
             let number = self.loaded.head.turn.as_ref().map(|t| t.number);
+            self.turn_row = None;
             self.change(|draft| match &draft.head.turn {
                 // It may have been cancelled a moment ago: then there is another one, or none.
                 Some(turn) if Some(turn.number) == number => {
@@ -106,7 +107,7 @@ impl Live {
             if !self.loaded.head.turn.as_ref().is_some_and(answered) {
                 return Ok(());
             }
-            let Some(attending) = self.attending().await? else {
+            let Some(attending) = self.attending(&[]).await? else {
                 return Ok(());
             };
             self.change(|draft| Ok(take_answers(draft, &attending)))
@@ -114,12 +115,13 @@ impl Live {
         }
     }
 
-    /// The harness works until the Turn ends (`Some`) or waits for a client (`None`).
+    /// The harness works until the Turn ends (`Some`) or waits for a client (`None`). With it come the operations that the
+    /// commit of that end takes along.
     async fn drive(
         &mut self,
         turn: &ActiveTurn,
         environment: Option<Arc<LazyEnvironment>>,
-    ) -> Result<Option<Ending>, Stop> {
+    ) -> Result<(Option<Ending>, Vec<Op>), Stop> {
         let (to_engine, from_harness) = mpsc::channel(LINK);
         let (steer, steered) = mpsc::channel(super::session::MAX_PENDING + 1);
         let (signal, signalled) = watch::channel(Signal::None);
@@ -148,7 +150,7 @@ impl Live {
             signal: signalled,
         };
         let harness = Arc::clone(&worker.harness);
-        let running = AbortOnDrop(tokio::spawn(async move { harness.run(task, link).await }));
+        let mut running = AbortOnDrop(tokio::spawn(async move { harness.run(task, link).await }));
         let mut desk = Desk {
             ops: Vec::new(),
             flush_at: None,
@@ -160,15 +162,22 @@ impl Live {
             steer,
             signal,
         };
-        let end = self.attend(&mut desk, running, from_harness).await?;
-        self.conclude(end).await
+        let end = self.attend(&mut desk, &mut running, from_harness).await;
+        // Whatever comes next, it comes after the last thing that the harness did.
+        running.stop().await;
+        let end = end?;
+        self.note_environment(&mut desk);
+        if matches!(end, TurnEnd::Left) {
+            self.flush(&mut desk).await?;
+        }
+        Ok((self.conclude(end).await?, desk.ops))
     }
 
-    /// Between harness and store, until the harness is done and everything it saw is committed.
+    /// Between harness and store, until the harness is done. What it saw last may still wait in `desk`.
     async fn attend(
         &mut self,
         desk: &mut Desk,
-        mut running: AbortOnDrop,
+        running: &mut AbortOnDrop,
         mut from_harness: mpsc::Receiver<FromHarness>,
     ) -> Result<TurnEnd, Stop> {
         let settings = self.worker.core.settings.clone();
@@ -191,11 +200,7 @@ impl Live {
                         renew_at = Instant::now() + renew;
                     }
                     // The harness dropped its end: it is done, and its task has the answer.
-                    None => {
-                        let end = running.join().await;
-                        self.flush(desk).await?;
-                        return Ok(end);
-                    }
+                    None => return Ok(running.join().await),
                 },
                 () = rung.notified() => {
                     self.refresh().await?;
@@ -219,13 +224,11 @@ impl Live {
                 }
                 () = tokio::time::sleep_until(desk.force_at.unwrap_or(far)), if desk.force_at.is_some() => {
                     self.end_environment().await;
-                    self.flush(desk).await?;
                     return Ok(TurnEnd::Cancelled);
                 }
                 () = tokio::time::sleep_until(leave_at.unwrap_or(far)), if leave_at.is_some() => {
                     // The grace is over. A command that still runs is ended; its outcome will be unknown.
                     self.end_environment().await;
-                    self.flush(desk).await?;
                     return Ok(TurnEnd::Left);
                 }
             }
@@ -429,8 +432,8 @@ impl Live {
         Ok(())
     }
 
-    /// Commits what was gathered.
-    async fn flush(&mut self, desk: &mut Desk) -> Result<(), Stop> {
+    /// Adds to what is gathered that the environment was opened, once.
+    fn note_environment(&self, desk: &mut Desk) {
         if let Some(created) = desk.environment.as_ref().and_then(|lazy| lazy.opened())
             && !std::mem::replace(&mut desk.environment_noted, true)
         {
@@ -445,6 +448,11 @@ impl Live {
                 );
             }
         }
+    }
+
+    /// Commits what was gathered.
+    async fn flush(&mut self, desk: &mut Desk) -> Result<(), Stop> {
+        self.note_environment(desk);
         desk.flush_at = None;
         desk.weight = 0;
         if desk.ops.is_empty() {
@@ -473,7 +481,9 @@ impl Live {
 
     /// What the harness's end means for the Turn.
     async fn conclude(&mut self, end: TurnEnd) -> Result<Option<Ending>, Stop> {
-        self.refresh().await?;
+        if matches!(end, TurnEnd::Failed { .. } | TurnEnd::Left) {
+            self.refresh().await?;
+        }
         let cancelled = self
             .loaded
             .head
@@ -513,6 +523,16 @@ impl AbortOnDrop {
             code: "internal_error".into(),
             message: format!("the harness ended unexpectedly: {error}"),
         })
+    }
+}
+
+impl AbortOnDrop {
+    /// Ends the task if it still goes on, and waits until it is gone.
+    async fn stop(&mut self) {
+        if !self.0.is_finished() {
+            self.0.abort();
+            let _ = (&mut self.0).await;
+        }
     }
 }
 

@@ -37,7 +37,31 @@ struct Inner {
     dir: PathBuf,
     /// The socket rings are sent from, made by the first ring.
     sender: OnceLock<Option<UnixDatagram>>,
-    /// This process's own socket, bound by the first listener.
+    /// For work, and for everything.
+    ears: [Ear; 2],
+}
+
+/// What a listener wants to hear; each has a socket name of its own, so that a ring nobody waits for costs a look into the
+/// directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wants {
+    Work = 0,
+    Everything = 1,
+}
+
+impl Wants {
+    fn prefix(self) -> &'static str {
+        match self {
+            Wants::Work => "bell-",
+            Wants::Everything => "ear-",
+        }
+    }
+}
+
+/// One kind of listening in this process.
+#[derive(Default)]
+struct Ear {
+    /// The socket, bound by the first listener.
     bound: OnceLock<Option<Bound>>,
     here: Arc<Listeners>,
 }
@@ -80,8 +104,7 @@ impl LocalBell {
             inner: Arc::new(Inner {
                 dir: run_dir.into(),
                 sender: OnceLock::new(),
-                bound: OnceLock::new(),
-                here: Arc::default(),
+                ears: Default::default(),
             }),
         }
     }
@@ -89,16 +112,17 @@ impl LocalBell {
 
 impl Inner {
     /// Binds this process's socket. Without one, other processes can't ring here and polling has to do.
-    fn bind(&self) -> Option<Bound> {
+    fn bind(&self, wants: Wants) -> Option<Bound> {
         let mut random = [0u8; 4];
         ids::fill(&mut random);
         // The random part makes the name one that never was: nobody removes it for a dead namesake's.
         let name = format!(
-            "bell-{}-{}.sock",
+            "{}{}-{}.sock",
+            wants.prefix(),
             std::process::id(),
             data_encoding::HEXLOWER.encode(&random)
         );
-        match bind_and_read(&self.dir, &name, self.here.clone()) {
+        match bind_and_read(&self.dir, &name, self.ear(wants).here.clone()) {
             Ok(reader) => Some(Bound {
                 dir: self.dir.clone(),
                 name,
@@ -111,17 +135,48 @@ impl Inner {
         }
     }
 
-    fn ring_others(&self, session: &[u8]) -> io::Result<()> {
+    fn ear(&self, wants: Wants) -> &Ear {
+        &self.ears[wants as usize]
+    }
+
+    fn ring(&self, session: &str, who: &[Wants]) {
+        for wants in who {
+            self.ear(*wants).here.tell(session);
+        }
+        if session.len() > SESSION_BYTES {
+            return;
+        }
+        if let Err(error) = self.ring_others(session.as_bytes(), who) {
+            tracing::debug!(%error, "a ring was lost");
+        }
+    }
+
+    fn listen(&self, wants: Wants) -> mpsc::Receiver<String> {
+        let (to, rings) = mpsc::channel(LISTENER_RINGS);
+        let ear = self.ear(wants);
+        ear.here.all().push(to);
+        ear.bound.get_or_init(|| self.bind(wants));
+        rings
+    }
+
+    /// Whether this process itself is bound to that socket: it has been told already.
+    fn is_own(&self, name: &CStr) -> bool {
+        let bound = self.ears.iter().filter_map(|ear| ear.bound.get()?.as_ref());
+        bound
+            .into_iter()
+            .any(|own| own.name.as_bytes() == name.to_bytes())
+    }
+
+    fn ring_others(&self, session: &[u8], who: &[Wants]) -> io::Result<()> {
         let sender = self.sender.get_or_init(|| new_sender().ok());
         let Some(sender) = sender else { return Ok(()) };
-        let own = self.bound.get().and_then(Option::as_ref);
         let dir = open_dir(&self.dir)?;
         let mut space = [MaybeUninit::<u8>::uninit(); 4_096];
         let mut entries = RawDir::new(&dir, &mut space);
         while let Some(entry) = entries.next() {
             let entry = entry?;
             let name = entry.file_name();
-            if is_bell(name) && own.is_none_or(|own| own.name.as_bytes() != name.to_bytes()) {
+            if who.iter().any(|wants| is_socket(name, *wants)) && !self.is_own(name) {
                 send(sender, session, &self.dir, &dir, name);
             }
         }
@@ -131,27 +186,27 @@ impl Inner {
 
 impl Bell for LocalBell {
     fn ring(&self, session: &str) {
-        self.inner.here.tell(session);
-        if session.len() > SESSION_BYTES {
-            return;
-        }
-        if let Err(error) = self.inner.ring_others(session.as_bytes()) {
-            tracing::debug!(%error, "a ring was lost");
-        }
+        self.inner.ring(session, &[Wants::Work, Wants::Everything]);
+    }
+
+    fn ring_change(&self, session: &str) {
+        self.inner.ring(session, &[Wants::Everything]);
     }
 
     /// Rings of other processes arrive only if the first call in this process is made within a Tokio runtime.
     fn listen(&self) -> mpsc::Receiver<String> {
-        let (to, rings) = mpsc::channel(LISTENER_RINGS);
-        self.inner.here.all().push(to);
-        self.inner.bound.get_or_init(|| self.inner.bind());
-        rings
+        self.inner.listen(Wants::Everything)
+    }
+
+    /// Rings of other processes arrive only if the first call in this process is made within a Tokio runtime.
+    fn listen_work(&self) -> mpsc::Receiver<String> {
+        self.inner.listen(Wants::Work)
     }
 }
 
-fn is_bell(name: &CStr) -> bool {
+fn is_socket(name: &CStr, wants: Wants) -> bool {
     let name = name.to_bytes();
-    name.starts_with(b"bell-") && name.ends_with(b".sock")
+    name.starts_with(wants.prefix().as_bytes()) && name.ends_with(b".sock")
 }
 
 fn new_sender() -> io::Result<UnixDatagram> {

@@ -20,7 +20,8 @@ pub struct MemoryBell {
 #[derive(Default)]
 struct Inner {
     deaf: AtomicBool,
-    listeners: Mutex<Vec<mpsc::Sender<String>>>,
+    everything: Mutex<Vec<mpsc::Sender<String>>>,
+    work: Mutex<Vec<mpsc::Sender<String>>>,
 }
 
 impl MemoryBell {
@@ -35,28 +36,44 @@ impl MemoryBell {
     }
 }
 
-#[async_trait]
-impl Bell for MemoryBell {
-    fn ring(&self, session: &str) {
+impl Inner {
+    fn tell(&self, listeners: &Mutex<Vec<mpsc::Sender<String>>>, session: &str) {
         use mpsc::error::TrySendError::Closed;
-        if self.inner.deaf.load(Ordering::SeqCst) {
+        if self.deaf.load(Ordering::SeqCst) {
             return;
         }
-        let mut listeners = self
-            .inner
-            .listeners
+        let mut listeners = listeners
             .lock()
             .unwrap_or_else(|broken| broken.into_inner());
         listeners.retain(|to| !matches!(to.try_send(session.to_owned()), Err(Closed(_))));
     }
+}
+
+fn listener(listeners: &Mutex<Vec<mpsc::Sender<String>>>) -> mpsc::Receiver<String> {
+    let (to, rings) = mpsc::channel(LISTENER_RINGS);
+    listeners
+        .lock()
+        .unwrap_or_else(|broken| broken.into_inner())
+        .push(to);
+    rings
+}
+
+#[async_trait]
+impl Bell for MemoryBell {
+    fn ring(&self, session: &str) {
+        self.inner.tell(&self.inner.work, session);
+        self.inner.tell(&self.inner.everything, session);
+    }
+
+    fn ring_change(&self, session: &str) {
+        self.inner.tell(&self.inner.everything, session);
+    }
 
     fn listen(&self) -> mpsc::Receiver<String> {
-        let (to, rings) = mpsc::channel(LISTENER_RINGS);
-        self.inner
-            .listeners
-            .lock()
-            .unwrap_or_else(|broken| broken.into_inner())
-            .push(to);
-        rings
+        listener(&self.inner.everything)
+    }
+
+    fn listen_work(&self) -> mpsc::Receiver<String> {
+        listener(&self.inner.work)
     }
 }

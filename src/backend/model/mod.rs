@@ -8,4 +8,8 @@
 //! decision, because only the harness knows when its Turn must stop.
 
 pub mod demo;
+pub mod http;
+pub mod key;
 pub mod scripted;
+mod scrub;
+pub mod weight;

@@ -65,6 +65,8 @@ codes! {
     UNAVAILABLE = "RT-0700", Unavailable, "Something outside does not work now; repeating is safe.";
     /// Our output could not be written.
     OUTPUT = "RT-0701", Unavailable, "The output could not be written.";
+    /// The store needs an operator.
+    STORE = "RT-0702", Unavailable, "The store cannot be used until somebody mends it: full disk, no permission, damage.";
     /// The time is over.
     TIMEOUT = "RT-0800", Timeout, "The time given by `--timeout` is over.";
     /// Interrupted.

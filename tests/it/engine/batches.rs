@@ -181,7 +181,6 @@ fn a_queued_turn_of_many_messages_is_cancelled_without_a_worker() {
 
 #[test]
 fn a_steer_outlives_the_turn_that_was_cancelled_before_it_was_taken() {
-    let mut bench = Bench::new();
     for messages in [1, 3, MAX_BATCH] {
         let mut bench = Bench::new();
         bench.accept(&event(messages)).expect("accepted");

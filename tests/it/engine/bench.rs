@@ -234,7 +234,7 @@ impl Bench {
             keys::session_by_id(self.session.as_str()),
         ];
         self.change(|draft| {
-            draft.head.fence.shut();
+            draft.head.fence.shut(draft.now_ms);
             draft.head.deleted_ms = Some(draft.now_ms);
             draft.move_agenda();
             for sort in sorts {

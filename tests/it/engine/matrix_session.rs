@@ -85,6 +85,8 @@ fn situations() -> Vec<(&'static str, Bench)> {
     quarantined.lose_sight();
     let mut deleted = running();
     deleted.delete();
+    let mut deleted_idle = finished_once();
+    deleted_idle.delete();
     vec![
         ("idle", finished_once()),
         ("queued, not begun", not_begun),
@@ -99,6 +101,7 @@ fn situations() -> Vec<(&'static str, Bench)> {
         ("in progress, two queued", with_queue),
         ("quarantined", quarantined),
         ("deleted", deleted),
+        ("deleted while idle", deleted_idle),
     ]
 }
 

@@ -4,6 +4,7 @@
 //! instants of one role and, at the chosen one, stops that one program for ever: nothing of it goes on, as after `kill -9`. A
 //! frozen program can be thawed later: a zombie.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -89,6 +90,8 @@ pub struct Fuse {
     at: usize,
     peril: Peril,
     seen: AtomicUsize,
+    /// Which life has an environment open.
+    holders: Mutex<HashMap<String, Arc<Life>>>,
     blown: watch::Sender<Option<(Arc<Life>, &'static str)>>,
 }
 
@@ -105,6 +108,7 @@ impl Fuse {
             at,
             peril,
             seen: AtomicUsize::new(0),
+            holders: Mutex::default(),
             blown: watch::Sender::new(None),
         })
     }
@@ -120,6 +124,18 @@ impl Fuse {
             .borrow()
             .as_ref()
             .map_or("nowhere", |(_, place)| place)
+    }
+
+    fn hold(&self, environment: &str, life: &Arc<Life>) -> Option<Arc<Life>> {
+        let mut holders = self.holders.lock().expect("no test panics with it");
+        holders.insert(environment.to_owned(), life.clone())
+    }
+
+    fn holds(&self, environment: &str, life: &Arc<Life>) -> bool {
+        let holders = self.holders.lock().expect("no test panics with it");
+        holders
+            .get(environment)
+            .is_some_and(|holder| Arc::ptr_eq(holder, life))
     }
 
     /// Waits until it blows; whose life it was.
@@ -295,6 +311,11 @@ impl Blobs for Of<dyn Blobs> {
 impl Environments for Of<dyn Environments> {
     async fn open(&self, spec: &EnvironmentSpec) -> Result<Opened, EnvironmentError> {
         self.life.instant("environment before").await;
+        // One process holds an environment at a time; opening it ends an earlier holder's.
+        let before = self.life.fuse.hold(&spec.id, &self.life);
+        if before.is_some_and(|holder| !Arc::ptr_eq(&holder, &self.life)) {
+            self.port.close(&spec.id).await;
+        }
         let opened = self.port.open(spec).await?;
         Ok(Opened {
             environment: Of::new(&self.life, opened.environment),
@@ -304,7 +325,9 @@ impl Environments for Of<dyn Environments> {
 
     async fn close(&self, id: &str) {
         self.life.instant("environment closes").await;
-        self.port.close(id).await;
+        if self.life.fuse.holds(id, &self.life) {
+            self.port.close(id).await;
+        }
     }
 
     async fn remove(&self, id: &str) -> Result<(), EnvironmentError> {

@@ -7,14 +7,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use rat_things::api::SessionAgent;
-use rat_things::backend::harness::responses::{Options, ResponsesHarness, Retry};
+use rat_things::backend::harness::responses::{Options, ResponsesHarness, Retry, patch};
 use rat_things::engine::ports::{
     CaptureLimits, Claim, Delta, Environment, EnvironmentError, ExecEnd, ExecHow, ExecSpec, Feed,
     Fenced, FromHarness, Harness, Model, Observation, Outputs, Past, Program, Signal, ToolOutcome,
     TurnEnd, TurnLink, TurnTask,
 };
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
 
 /// Long enough that only a hang reaches it.
@@ -280,6 +280,10 @@ pub enum Act {
     Exit(i32, &'static str),
     /// Runs until it is cancelled.
     Hang,
+    /// Runs until the test says so, then exits with 0.
+    Wait(Arc<Notify>),
+    /// Ends like this, without output.
+    End(ExecHow),
     Error(EnvironmentError),
 }
 
@@ -327,7 +331,12 @@ impl Environment for FakeEnvironment {
             .push(spec);
         let (how, text) = match act {
             Act::Exit(code, text) => (ExecHow::Exited(code), text),
+            Act::End(how) => (how, ""),
             Act::Error(error) => return Err(error),
+            Act::Wait(told) => {
+                told.notified().await;
+                (ExecHow::Exited(0), "")
+            }
             Act::Hang => {
                 drop(output.try_send(Bytes::from_static(b"begun\n")));
                 drop(cancel.wait_for(|cancelled| *cancelled).await);
@@ -343,6 +352,80 @@ impl Environment for FakeEnvironment {
             output_bytes: text.len() as u64,
             duration_ms: 7,
         })
+    }
+
+    async fn outputs(&self, _: CaptureLimits) -> Result<Outputs, EnvironmentError> {
+        Ok(Outputs {
+            files: Vec::new(),
+            left_out: Vec::new(),
+        })
+    }
+
+    async fn close(&self) {}
+}
+
+/// Runs commands with `sh` in a temporary directory that stands for /workspace.
+pub struct ShellEnvironment {
+    workspace: tempfile::TempDir,
+}
+
+impl ShellEnvironment {
+    pub fn new() -> ShellEnvironment {
+        ShellEnvironment {
+            workspace: tempfile::tempdir().expect("a temporary directory can be made"),
+        }
+    }
+
+    pub fn put(&self, path: &str, content: &str) {
+        std::fs::write(self.workspace.path().join(path), content).expect("it can be written");
+    }
+
+    pub fn get(&self, path: &str) -> String {
+        std::fs::read_to_string(self.workspace.path().join(path)).expect("it was written")
+    }
+
+    fn exited(&self, code: i32, output: &str) -> ExecEnd {
+        let inside = self.workspace.path().canonicalize().expect("it is there");
+        let output = output.replace(&inside.display().to_string(), "/workspace");
+        ExecEnd {
+            how: ExecHow::Exited(code),
+            output_bytes: output.len() as u64,
+            output,
+            duration_ms: 7,
+        }
+    }
+}
+
+#[async_trait]
+impl Environment for ShellEnvironment {
+    async fn exec(
+        &self,
+        spec: ExecSpec,
+        _: mpsc::Sender<Bytes>,
+        _: watch::Receiver<bool>,
+    ) -> Result<ExecEnd, EnvironmentError> {
+        let words = match spec.program {
+            Program::Shell(text) => vec!["sh".to_owned(), "-c".to_owned(), text],
+            Program::Argv(words) => words,
+            Program::ApplyPatch => {
+                let patch = String::from_utf8_lossy(&spec.stdin).into_owned();
+                return Ok(match patch::run(&patch, self.workspace.path()) {
+                    Ok(_) => self.exited(0, ""),
+                    Err(error) => self.exited(1, &error.to_string()),
+                });
+            }
+        };
+        let relative = spec.cwd.strip_prefix("/workspace").unwrap_or_default();
+        let output = tokio::process::Command::new(&words[0])
+            .args(&words[1..])
+            .current_dir(self.workspace.path().join(relative.trim_start_matches('/')))
+            .stdin(std::process::Stdio::null())
+            .output()
+            .await
+            .map_err(|error| EnvironmentError::Failed(error.to_string()))?;
+        let text = [output.stdout, output.stderr].concat();
+        let code = output.status.code().unwrap_or(-1);
+        Ok(self.exited(code, &String::from_utf8_lossy(&text)))
     }
 
     async fn outputs(&self, _: CaptureLimits) -> Result<Outputs, EnvironmentError> {

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
+use crate::backend::model::weight::json_bytes;
 use crate::engine::ports::{Feed, FunctionAnswer, Past, ToolOutcome};
 
 /// What the model is told about a command whose worker was lost.
@@ -32,9 +33,9 @@ pub fn model_input(history: &[Past], feed: &[Feed]) -> Vec<Value> {
     input.items
 }
 
-/// The input items for a model, of at most about `budget_bytes`. The newest entries are kept, and the newest message of the user
-/// whatever its size; where something was left out, a note says so.
-pub fn fitted_input(history: &[&Past], budget_bytes: usize) -> Vec<Value> {
+/// The input items for a model, of at most about `budget_bytes`. The newest entries are kept, and the newest `messages` messages
+/// of the user (at least one) whatever their size; where something was left out, a note says so.
+pub fn fitted_input(history: &[&Past], budget_bytes: usize, messages: usize) -> Vec<Value> {
     let from = cut(history, budget_bytes);
     let mut input = Input::default();
     if from > 0 {
@@ -48,17 +49,19 @@ pub fn fitted_input(history: &[&Past], budget_bytes: usize) -> Vec<Value> {
     for past in &history[..from] {
         input.reserve(past);
     }
-    let newest_message = history.iter().rposition(|past| is_message(past));
+    let newest = history.iter().enumerate().rev();
+    let kept_message = newest
+        .filter(|(_, past)| matches!(past, Past::User { .. }))
+        .take(messages.max(1))
+        .last()
+        .map_or(history.len(), |(at, _)| at);
     for (at, past) in history.iter().enumerate() {
-        if at >= from || Some(at) == newest_message {
+        let is_message = matches!(past, Past::User { .. });
+        if at >= from || (is_message && at >= kept_message) {
             input.past(past);
         }
     }
     input.items
-}
-
-fn is_message(past: &Past) -> bool {
-    matches!(past, Past::User { .. })
 }
 
 /// The first entry to keep. It moves in steps of a quarter of the budget, so that a provider's cache of the beginning stays
@@ -85,7 +88,6 @@ fn cut(history: &[&Past], budget_bytes: usize) -> usize {
 /// About the bytes that an entry takes in a request.
 fn size_bytes(past: &Past) -> usize {
     const FRAME: usize = 64;
-    let json_bytes = |value: &Value| value.to_string().len();
     FRAME
         + match past {
             Past::User { content } => content.iter().map(json_bytes).sum(),
@@ -248,3 +250,6 @@ fn function_output(answer: Option<&FunctionAnswer>) -> Value {
 fn is_content(part: &Value) -> bool {
     part["type"] == "input_text" || part["type"] == "input_image"
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,13 @@
 //! Harness `responses`: a loop over one Responses-API model with a shell, patches and the Agent's functions.
 //!
-//! Documented for operators in `docs/harness-responses.md`. In reading order: [`Turn`](turn::Turn) is the loop; `input` makes
-//! model input of what was recorded, `call` makes one model call and repeats it, `items` reads what came back, `tools` and
-//! `exec` run commands, `outcome` says how they ended, [`patch`] is the tool that runs inside the environment.
+//! Documented for operators in `docs/harness-responses.md`. In reading order: `turn` is the loop; `input` makes
+//! model input of what was recorded, `call` makes one model call and repeats it, `items` reads what came back, `act`, `tools`
+//! and `exec` run commands, `outcome` says how they ended, [`patch`] is the tool that runs inside the environment.
 //!
 //! It keeps no state of its own between Turns: its checkpoint is the recorded history. The surprising part is what that
 //! allows: a resumed Turn takes the same path as a new one, it only starts with more behind it.
 
+mod act;
 mod call;
 mod exec;
 mod input;

@@ -1,44 +1,35 @@
 //! The loop of one Turn: take messages, call the model, do what it asks, until it asks for nothing more.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::call::{self, NoResponse, Response};
-use super::items::{self, Call, Output};
-use super::outcome::{self, Ended};
+use super::items::{self, Output};
 use super::setup::Setup;
 use super::stop::Stop;
-use super::{Options, exec, input, patch, tools};
+use super::{Options, input};
+use crate::backend::model::weight::json_bytes;
 use crate::engine::ports::{
-    Claim, Environment, EnvironmentError, ExecSpec, Feed, Fenced, Model, Observation, Past,
-    Program, ToolOutcome, TurnEnd, TurnLink, TurnTask,
+    Environment, Feed, Fenced, Model, ModelError, Observation, Past, TurnEnd, TurnLink, TurnTask,
 };
-use bytes::Bytes;
-
-/// Environment errors in a row after which the Turn ends: nothing the model does will mend them.
-const ENVIRONMENT_ERRORS: u32 = 3;
-
-/// Below this, leaving out more history is not tried when the model says that its context is too small.
-const SMALLEST_BUDGET_BYTES: usize = 16 << 10;
-
 /// One Turn that is being worked on.
 pub struct Turn<'a> {
     model: &'a dyn Model,
-    options: &'a Options,
-    setup: Setup,
-    environment: Option<Arc<dyn Environment>>,
-    link: TurnLink,
-    stop: Stop,
-    turn: String,
-    history: Arc<Vec<Past>>,
+    pub(super) options: &'a Options,
+    pub(super) setup: Setup,
+    pub(super) environment: Option<Arc<dyn Environment>>,
+    pub(super) link: TurnLink,
+    pub(super) stop: Stop,
+    pub(super) turn: String,
+    pub(super) history: Arc<Vec<Past>>,
     /// What happened since the harness began, behind `history`.
-    since: Vec<Past>,
+    pub(super) since: Vec<Past>,
     /// Inputs in `since` that no model call was given yet.
     untaken: Vec<u64>,
-    call_ids: HashSet<String>,
     model_calls: u32,
     budget_bytes: usize,
-    environment_errors: u32,
+    pub(super) environment_errors: u32,
 }
 
 /// What follows a response.
@@ -65,16 +56,6 @@ impl<'a> Turn<'a> {
             task.environment.is_some(),
             options,
         );
-        let call_ids = task
-            .history
-            .iter()
-            .filter_map(|past| match past {
-                Past::Tool { call_id, .. } | Past::Function { call_id, .. } => {
-                    Some(call_id.clone())
-                }
-                _ => None,
-            })
-            .collect();
         let mut turn = Turn {
             model,
             options,
@@ -86,7 +67,6 @@ impl<'a> Turn<'a> {
             history: task.history,
             since: Vec::new(),
             untaken: Vec::new(),
-            call_ids,
             model_calls: task.model_calls,
             budget_bytes: options.history_budget_bytes,
             environment_errors: 0,
@@ -129,7 +109,7 @@ impl<'a> Turn<'a> {
     }
 
     /// A safe point: stops here if a signal asks for it.
-    fn go_on(&self) -> Result<(), TurnEnd> {
+    pub(super) fn go_on(&self) -> Result<(), TurnEnd> {
         self.stop.now().map_or(Ok(()), Err)
     }
 
@@ -169,7 +149,7 @@ impl<'a> Turn<'a> {
         });
     }
 
-    async fn saw(&self, what: Observation) -> Result<(), TurnEnd> {
+    pub(super) async fn saw(&self, what: Observation) -> Result<(), TurnEnd> {
         self.link.saw(what).await.map_err(left)
     }
 
@@ -183,19 +163,17 @@ impl<'a> Turn<'a> {
                 ),
             ));
         }
+        let messages = self.untaken.len();
+        let mut request = self.setup.request(self.input(messages));
         loop {
-            let log: Vec<&Past> = self.history.iter().chain(&self.since).collect();
-            let input = input::fitted_input(&log, self.budget_bytes);
-            let sent_bytes: usize = input.iter().map(|item| item.to_string().len()).sum();
             let answer = call::complete(
                 self.model,
-                &self.setup.request(input),
+                &request,
                 &self.options.retry,
                 &self.link,
                 &mut self.untaken,
-            )
-            .await;
-            match answer {
+            );
+            match answer.await {
                 Ok(response) => {
                     self.model_calls += 1;
                     self.saw(Observation::ModelCall(response.usage.unwrap_or_default()))
@@ -203,17 +181,37 @@ impl<'a> Turn<'a> {
                     return Ok(response);
                 }
                 Err(NoResponse::End(end)) => return Err(end),
-                // Only this Turn knows how small the model's context is: with less history a long Session stays usable.
-                Err(NoResponse::Model(error))
-                    if error.code == "context_length_exceeded"
-                        && log.len() > 1
-                        && sent_bytes / 2 >= SMALLEST_BUDGET_BYTES =>
-                {
-                    self.budget_bytes = self.budget_bytes.min(sent_bytes) / 2;
+                // How small a model's context is shows only now; with less history a long Session stays usable.
+                Err(NoResponse::Model(error)) => {
+                    match self.shorter(&error, &request.input, messages) {
+                        Some(input) => request.input = input,
+                        None => return Err(failed(&error.code, error.message)),
+                    }
                 }
-                Err(NoResponse::Model(error)) => return Err(failed(&error.code, error.message)),
             }
         }
+    }
+
+    /// The model's input now, of which `messages` messages are new to it.
+    fn input(&self, messages: usize) -> Vec<Value> {
+        let log: Vec<&Past> = self.history.iter().chain(&self.since).collect();
+        input::fitted_input(&log, self.budget_bytes, messages)
+    }
+
+    /// About half of what was sent, if that was too long and can be shortened.
+    fn shorter(
+        &mut self,
+        error: &ModelError,
+        sent: &[Value],
+        messages: usize,
+    ) -> Option<Vec<Value>> {
+        if error.code != "context_length_exceeded" {
+            return None;
+        }
+        let bytes = |input: &[Value]| input.iter().map(json_bytes).sum::<usize>();
+        self.budget_bytes = self.budget_bytes.min(bytes(sent)) / 2;
+        let input = self.input(messages);
+        (bytes(&input) < bytes(sent)).then_some(input)
     }
 
     /// Reports a complete response's items and does what they ask for, in order.
@@ -280,153 +278,15 @@ impl<'a> Turn<'a> {
             )),
         }
     }
-
-    async fn function(&mut self, mut call: Call) -> Result<(), TurnEnd> {
-        call.call_id = self.unused(call.call_id);
-        self.since.push(Past::Function {
-            call_id: call.call_id.clone(),
-            name: call.name.clone(),
-            arguments: call.arguments.clone(),
-            output: None,
-        });
-        self.saw(Observation::FunctionCall {
-            call_id: call.call_id,
-            name: call.name,
-            arguments: call.arguments,
-        })
-        .await
-    }
-
-    /// A call that the harness runs. One that can't be run is recorded in the same way, claim and end, though it has no effect:
-    /// so it has a place in the history, and the model is told what was wrong with it after any restart too.
-    async fn tool(&mut self, mut call: Call) -> Result<(), TurnEnd> {
-        call.call_id = self.unused(call.call_id);
-        let planned = self.plan(&call);
-        let (command, cwd) = match &planned {
-            Ok(plan) => (plan.shown.clone(), Some(plan.spec.cwd.clone())),
-            Err(_) => (call.name.clone(), None),
-        };
-        let claim = Claim {
-            call_id: call.call_id.clone(),
-            name: call.name.clone(),
-            arguments: call.arguments.clone(),
-            command,
-            cwd,
-        };
-        self.link.claim(claim).await.map_err(left)?;
-        let ended = match planned {
-            Ok(plan) => self.execute(plan, &call.call_id).await,
-            Err(reason) => outcome::refused(&reason),
-        };
-        self.since.push(Past::Tool {
-            call_id: call.call_id.clone(),
-            name: call.name,
-            arguments: call.arguments,
-            outcome: ToolOutcome::Done {
-                output: ended.told.clone(),
-            },
-        });
-        self.saw(Observation::ToolEnded {
-            call_id: call.call_id,
-            end: ended.end,
-            output: ended.told,
-        })
-        .await?;
-        if self.stop.now() == Some(TurnEnd::Cancelled) {
-            return Err(TurnEnd::Cancelled);
-        }
-        if self.environment_errors >= ENVIRONMENT_ERRORS {
-            return Err(failed(
-                "sandbox_error",
-                format!("the environment failed {ENVIRONMENT_ERRORS} times in a row"),
-            ));
-        }
-        Ok(())
-    }
-
-    fn plan(&self, call: &Call) -> Result<Plan, String> {
-        let spec = |program, cwd, stdin, timeout_ms| ExecSpec {
-            program,
-            cwd,
-            env: Default::default(),
-            stdin,
-            timeout_ms,
-            output_limit_bytes: self.options.output_limit_bytes,
-        };
-        match call.name.as_str() {
-            tools::SHELL if self.setup.has_environment() => {
-                let shell = tools::read_shell(&call.arguments, self.options)?;
-                Ok(Plan {
-                    shown: shell.shown,
-                    spec: spec(shell.program, shell.cwd, Bytes::new(), shell.timeout_ms),
-                })
-            }
-            tools::APPLY_PATCH if self.setup.has_environment() => {
-                let text = tools::read_patch(&call.arguments)?;
-                let shown = patch::summary(&text)
-                    .map_err(|error| format!("{error}. Nothing was changed."))?;
-                let timeout_ms = self.options.shell_timeout_ms;
-                let cwd = tools::WORKSPACE.to_owned();
-                Ok(Plan {
-                    shown,
-                    spec: spec(Program::ApplyPatch, cwd, text.into(), timeout_ms),
-                })
-            }
-            name => Err(format!(
-                "there is no tool named `{name}` here. Nothing was run."
-            )),
-        }
-    }
-
-    async fn execute(&mut self, plan: Plan, call_id: &str) -> Ended {
-        if self.stop.now() == Some(TurnEnd::Cancelled) {
-            return outcome::never_begun();
-        }
-        let Some(environment) = &self.environment else {
-            return outcome::refused("there is no environment. Nothing was run.");
-        };
-        let timeout_ms = plan.spec.timeout_ms;
-        match exec::run(environment.as_ref(), plan.spec, call_id, &self.link).await {
-            Ok(end) => {
-                self.environment_errors = 0;
-                outcome::command(end, timeout_ms)
-            }
-            Err(error) => {
-                self.note(&error);
-                outcome::environment(&error)
-            }
-        }
-    }
-
-    fn note(&mut self, error: &EnvironmentError) {
-        tracing::warn!(%error, "a command could not be run to its end");
-        self.environment_errors += 1;
-    }
-
-    /// The provider's call id, or one that is unique in the Session if the provider gave none or gave it before: some servers
-    /// begin to count anew in each response.
-    fn unused(&mut self, call_id: String) -> String {
-        let mut id = call_id;
-        let mut n = self.call_ids.len();
-        while id.is_empty() || id.len() > items::CALL_ID_BYTES || !self.call_ids.insert(id.clone())
-        {
-            n += 1;
-            id = format!("{:.32}_{n}", self.turn);
-        }
-        id
-    }
 }
 
-struct Plan {
-    shown: String,
-    spec: ExecSpec,
-}
-
-fn left(_: Fenced) -> TurnEnd {
+/// The engine does not want this worker any more.
+pub(super) fn left(_: Fenced) -> TurnEnd {
     TurnEnd::Left
 }
 
-fn failed(code: &str, message: String) -> TurnEnd {
+/// The Turn can't go on.
+pub(super) fn failed(code: &str, message: String) -> TurnEnd {
     TurnEnd::Failed {
         code: code.to_owned(),
         message,

@@ -1,7 +1,7 @@
 //! Model `demo`: offline, deterministic, without any memory of its own. Documented in `docs/demo-model.md`.
 //!
 //! It is no toy beside the real path: it streams, calls tools, fails and stalls through the same port, so everything around a
-//! model can be shown and tested with it. Its surprising part is [`program`]: where it stands is worked out from the request
+//! model can be shown and tested with it. Its surprising part is `program`: where it stands is worked out from the request
 //! alone, which is why it goes on correctly after any crash.
 
 mod directive;
@@ -17,7 +17,12 @@ use serde_json::{Value, json};
 
 use self::directive::Directive;
 use self::program::{Part, Program, Step};
+use super::weight::json_bytes;
 use crate::engine::ports::{Model, ModelError, ModelEvent, ModelRequest, ModelStream, ModelUsage};
+
+/// History that is worth giving to this model: it reads only what it needs to know where it stands. A harness that gives it more
+/// makes the thousandth Turn of a Session dearer than the first, for nothing.
+pub const HISTORY_BYTES: usize = 64 << 10;
 
 /// The offline model.
 #[derive(Clone, Copy, Debug, Default)]
@@ -147,7 +152,7 @@ impl Response {
         self.written_bytes += (name.len() + arguments.len()) as u64;
         self.item(json!({
             "type": "function_call",
-            "call_id": format!("call_demo_{}", program.calls + 1),
+            "call_id": program.next_call_id(),
             "name": name,
             "arguments": arguments,
         }));
@@ -159,11 +164,7 @@ impl Response {
 
     /// Tokens are counted as four bytes each: enough to see them add up, and the same in every run.
     fn end(mut self, request: &ModelRequest) -> VecDeque<Beat> {
-        let read_bytes: usize = request
-            .input
-            .iter()
-            .map(|item| item.to_string().len())
-            .sum();
+        let read_bytes: usize = request.input.iter().map(json_bytes).sum();
         let reasoning = self.reasoned_bytes.div_ceil(4);
         let usage = ModelUsage {
             input: (read_bytes as u64).div_ceil(4),

@@ -75,7 +75,9 @@ pub struct Program {
     /// What came of writing the report.
     pub saved: String,
     /// Function calls in the conversation so far.
-    pub calls: usize,
+    calls: u64,
+    /// Of those, behind the newest message of the user.
+    calls_since: u64,
     /// Calls whose output has not been met yet.
     open: HashMap<String, Step>,
 }
@@ -111,8 +113,15 @@ impl Program {
         self.steps.iter().take(until).cloned().collect()
     }
 
+    /// The id of the next call. It says how many calls came before it in the Session, which makes it unique, and since the newest
+    /// message: so the position is known even if calls in between no longer fit into the request.
+    pub fn next_call_id(&self) -> String {
+        format!("call_demo_{}_{}", self.calls + 1, self.calls_since + 1)
+    }
+
     fn hear(&mut self, text: &str, can_run: bool) {
         self.end_waits();
+        self.calls_since = 0;
         let told = directive::read(text);
         if told.is_empty() {
             self.ask(text, can_run);
@@ -173,8 +182,14 @@ impl Program {
     }
 
     fn called(&mut self, item: &Value) {
-        self.calls += 1;
-        if let (Some(step), Some(id)) = (self.take(Trace::Call), item["call_id"].as_str()) {
+        let id = item["call_id"].as_str().unwrap_or_default();
+        let (calls, since) = position(id).unwrap_or((0, 0));
+        for _ in self.calls_since + 1..since {
+            self.take(Trace::Call);
+        }
+        self.calls = calls.max(self.calls + 1);
+        self.calls_since = since.max(self.calls_since + 1);
+        if let Some(step) = self.take(Trace::Call) {
             self.open.insert(id.to_owned(), step);
         }
     }
@@ -199,6 +214,14 @@ impl Program {
             _ => {}
         }
     }
+}
+
+/// What an id of this model says; other ids say nothing.
+fn position(id: &str) -> Option<(u64, u64)> {
+    let (calls, since) = id.strip_prefix("call_demo_")?.split_once('_')?;
+    let position = (calls.parse().ok()?, since.parse().ok()?);
+    // What no conversation reaches was not written here.
+    (position.1 <= position.0 && position.0 < 1_000_000).then_some(position)
 }
 
 /// The text of a string or of content parts, one part a line.
@@ -262,6 +285,26 @@ mod tests {
         assert_eq!(next(&input), [say("d")]);
         input.push(said("d"));
         assert_eq!(next(&input), []);
+    }
+
+    #[test]
+    fn call_ids_are_unique_and_hold_the_position_when_calls_are_left_out() {
+        let mut input = vec![user("@exec a"), call("other"), output("other", "x")];
+        let id = |input: &[Value]| Program::read(input, true).next_call_id();
+        assert_eq!(id(&input), "call_demo_2_2");
+        input.push(user("@exec a\n@say b\n@exec c\n@exec d\n@exec e"));
+        assert_eq!(id(&input), "call_demo_2_1");
+        input.extend([call("call_demo_4_3"), output("call_demo_4_3", "x")]);
+        assert_eq!(next(&input), [exec("e")]);
+        assert_eq!(id(&input), "call_demo_5_4");
+        for odd in [
+            "call_demo_1_99",
+            "call_demo_99999999999_1",
+            "call_demo_x",
+            "call_demo_-1_0",
+        ] {
+            assert_eq!(position(odd), None);
+        }
     }
 
     #[test]

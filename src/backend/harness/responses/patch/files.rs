@@ -450,12 +450,18 @@ mod tests {
         let dir = directory();
         let root = dir.path();
         put(root, "file", "1\n");
+        std::os::unix::fs::symlink("nowhere", root.join("link")).expect("it can be made");
         let before = tree(root);
-        // The first file is staged in a new directory before the second one meets a name that is too long.
-        let long = "n".repeat(300);
-        let body = format!("*** Add File: new/dir/x\n+x\n*** Add File: {long}/y\n+y\n");
-        let error = run(&patch(&body), root).expect_err("the name is too long");
-        assert!(error.to_string().contains("too long"), "{error}");
+        // The first file is staged in a new directory before the second one meets a link that leads nowhere.
+        let body = "*** Add File: new/dir/x\n+x\n*** Add File: link/y\n+y\n";
+        let error = run(&patch(body), root).expect_err("the link leads nowhere");
+        assert!(
+            matches!(&error, PatchError::Broken { path, done, .. } if path == "link/y" && done.is_empty())
+        );
+        assert!(
+            error.to_string().ends_with("; nothing was changed"),
+            "{error}"
+        );
         assert_eq!(tree(root), before);
     }
 }

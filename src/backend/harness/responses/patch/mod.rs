@@ -1,6 +1,6 @@
 //! The patch tool: reads a patch on standard input and applies it below the current directory.
 //!
-//! [`parse`] reads the format, [`apply`](hunk::apply) changes one text, `files` decides everything before it writes anything.
+//! [`parse()`] reads the format, `hunk` changes one text, `files` decides everything before it writes anything.
 //! It runs as our own binary inside the environment, so it can do no more there than any command of the agent. What it
 //! refuses (absolute paths, `..`, symbolic links) is refused to catch slips of a model, not attacks.
 

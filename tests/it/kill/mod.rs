@@ -1,0 +1,20 @@
+//! The real program is killed at every moment, with `kill -9`, and nothing accepted is lost, nothing done is done twice.
+//!
+//! Each test has data directories of its own, the demo model, and the real sandbox. `RAT_THINGS_TEST_SEED` repeats a plan.
+
+mod dice;
+mod instant;
+mod processes;
+mod rat;
+mod records;
+mod transcript;
+mod verdict;
+
+mod adopted;
+mod at_any_instant;
+mod client;
+mod deleted;
+mod many;
+mod repeated;
+mod silent;
+mod waiting;
