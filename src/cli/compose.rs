@@ -16,7 +16,9 @@ use crate::backend::local::compute::{ProcessCompute, ProcessComputeConfig, Worke
 use crate::backend::local::identity::LocalIdentity;
 use crate::backend::local::ids::SystemIds;
 use crate::backend::local::process::{self, ProcessIdentity};
-use crate::backend::local::sandbox::{LocalEnvironments, LocalEnvironmentsConfig, init};
+use crate::backend::local::sandbox::{
+    EnvironmentLimits, LocalEnvironments, LocalEnvironmentsConfig, init,
+};
 use crate::backend::local::store::{SqliteStore, StoreOptions};
 use crate::backend::model::demo::DemoModel;
 use crate::engine::core::{self, Core, Recovery};
@@ -189,6 +191,11 @@ pub fn environments(
     Ok(Arc::new(environments))
 }
 
+/// Commands are refused while the disk of the workspaces has less than this free.
+pub fn least_free_bytes() -> u64 {
+    EnvironmentLimits::default().free_space_bytes
+}
+
 /// The model, as the profile says.
 ///
 /// # Errors
@@ -233,6 +240,18 @@ pub fn process_identity() -> Option<String> {
     ProcessIdentity::current()
         .ok()
         .map(|identity| identity.to_string())
+}
+
+/// Who the process with this pid is now; `None` if there is none.
+pub fn identity_of(pid: u32) -> Option<String> {
+    ProcessIdentity::of(pid)
+        .ok()
+        .map(|identity| identity.to_string())
+}
+
+/// Schema of the store that this program writes.
+pub fn schema_version() -> u64 {
+    crate::backend::local::store::schema_version()
 }
 
 /// Whether the process of that identity lives; `None`: it can't be told, or it is no identity.

@@ -38,8 +38,12 @@ pub fn turn_status(status: TurnStatus) -> Cell {
 }
 
 /// The title that the client gave a Session.
-pub fn title(session: &AgentSession) -> Cell {
-    Cell::maybe(session.metadata.get("title"), Cell::text)
+pub fn title_text(session: &AgentSession) -> Option<&str> {
+    session.metadata.get("title").map(String::as_str)
+}
+
+fn title(session: &AgentSession) -> Cell {
+    Cell::maybe(title_text(session), Cell::text)
 }
 
 /// Columns of a list of Sessions.

@@ -66,6 +66,11 @@ impl Say {
         }
     }
 
+    /// Text that is the answer to a command line that can't be run, always.
+    pub fn plain(&self, text: impl Into<SafeBlock>) {
+        self.put("", Role::Plain, text.into(), None);
+    }
+
     /// How something was done; only with `-v`.
     pub fn detail(&self, text: impl Into<SafeBlock>) {
         if self.level >= Level::Verbose {

@@ -1,16 +1,17 @@
 //! `sessions answer`
 
-use super::input;
 use crate::api::{FunctionOutput, InputEvent, RequiredAction, ToolResultInput};
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::daemon;
+use crate::cli::input;
+use crate::cli::key::KeyArgs;
 use crate::cli::out::{CliError, codes};
 
 /// Answer a function call that a Turn waits for.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  rat-things sessions answer sess_7f --output '{\"ok\":true}'
+  rat-things sessions answer sess_7f --result '{\"ok\":true}'
   rat-things sessions answer sess_7f --call call_2 --error 'no such ticket'")]
 pub struct Args {
     /// The Session: its id, or the beginning of it
@@ -20,21 +21,20 @@ pub struct Args {
     call: Option<String>,
     /// What the function returned; - reads standard input
     #[arg(long, value_name = "TEXT", required_unless_present = "error")]
-    output: Option<String>,
+    result: Option<String>,
     /// Why the function failed
-    #[arg(long, value_name = "TEXT", conflicts_with = "output")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "result")]
     error: Option<String>,
-    /// The same key with the same answer is the same input [default: a random key]
-    #[arg(long, value_name = "KEY")]
-    idempotency_key: Option<String>,
+    #[command(flatten)]
+    key: KeyArgs,
 }
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     context.settings.may_change("sessions answer")?;
-    let output = match &args.output {
+    let output = match &args.result {
         Some(given) if given.is_empty() => Some(String::new()),
-        Some(given) => Some(input::text(given, "--output")?),
+        Some(given) => Some(input::text(given, "--result")?),
         None => None,
     };
     let local = compose::open(&context.settings).await?;
@@ -85,7 +85,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         error: args.error.clone(),
         output: output.map(FunctionOutput::Text),
     });
-    let accepted = super::send::submit(&local, &session, args.idempotency_key, event).await?;
+    let accepted = super::send::submit(&local, &session, &args.key.take(), event).await?;
     daemon::ensure(context, &local.places).await;
     super::send::print_receipt(context, &session, &accepted)
 }

@@ -7,6 +7,7 @@ use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::daemon;
 use crate::cli::follow::Until;
+use crate::cli::key::KeyArgs;
 use crate::cli::out::{CliError, codes};
 use crate::engine::receipt::Outcome;
 
@@ -24,9 +25,8 @@ pub struct Args {
     /// Only this Turn: its id, or the beginning of it
     #[arg(long, value_name = "TURN")]
     turn: Option<String>,
-    /// The same key is the same cancel [default: a random key]
-    #[arg(long, value_name = "KEY")]
-    idempotency_key: Option<String>,
+    #[command(flatten)]
+    key: KeyArgs,
     /// Answer as soon as the cancel is accepted
     #[arg(long)]
     no_wait: bool,
@@ -45,7 +45,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         None => None,
     };
     let event = InputEvent::Cancel(CancelInput { turn_id });
-    let accepted = super::send::submit(&local, &read.id, args.idempotency_key, event).await?;
+    let accepted = super::send::submit(&local, &read.id, &args.key.take(), event).await?;
     let outcome = accepted.receipt.outcomes.first().cloned();
     if let Some(Outcome::Cancelling { turn }) = outcome {
         daemon::ensure(context, &local.places).await;

@@ -1,9 +1,9 @@
 //! `sessions items`
 
-use super::page::{Order, PageArgs, more};
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::CliError;
+use crate::cli::page::{Order, PageArgs, more};
 use crate::cli::show;
 
 /// List a Session's Items: the transcript.
@@ -48,6 +48,6 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             table
         },
     )?;
-    more(&page, &context.console.say);
+    more(&page, &context.console, "items");
     Ok(())
 }
