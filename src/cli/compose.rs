@@ -20,7 +20,9 @@ use crate::backend::local::sandbox::{
     EnvironmentLimits, LocalEnvironments, LocalEnvironmentsConfig, init,
 };
 use crate::backend::local::store::{SqliteStore, StoreOptions};
-use crate::backend::model::demo::DemoModel;
+use crate::backend::model::demo::{self, DemoModel};
+use crate::backend::model::http::{HttpModel, HttpOptions};
+use crate::backend::model::key::KeySource;
 use crate::engine::core::{self, Core, Recovery};
 use crate::engine::keys::owner_of;
 use crate::engine::ports::{
@@ -151,6 +153,7 @@ fn private_dir(path: &Path) -> Result<(), CliError> {
 
 fn engine_settings(settings: &Settings) -> core::Settings {
     core::Settings {
+        lease_ms: settings.limits.lease_ms,
         turn_attempts: settings.limits.turn_attempts,
         recovery: match settings.limits.recovery {
             RecoveryChoice::Continue => Recovery::Continue,
@@ -203,8 +206,35 @@ pub fn least_free_bytes() -> u64 {
 pub fn model(settings: &Settings) -> Result<Arc<dyn Model>, CliError> {
     match settings.provider.kind {
         ProviderKind::Demo => Ok(Arc::new(DemoModel)),
-        ProviderKind::Responses => Err(CliError::new(codes::CONFIG_VALUE, "not joined yet")),
+        ProviderKind::Responses => {
+            let provider = &settings.provider;
+            let key = match &provider.api_key_command {
+                Some(argv) => KeySource::Command {
+                    command: shell_words(argv),
+                    timeout_ms: KEY_COMMAND_MS,
+                },
+                None => KeySource::Env {
+                    name: provider.api_key_env.clone(),
+                },
+            };
+            let mut options = HttpOptions::new(provider.base_url.clone(), key);
+            options.idle_timeout_ms = provider.timeout_ms;
+            let model = HttpModel::new(options)
+                .map_err(|error| CliError::new(codes::CONFIG_VALUE, error.to_string()))?;
+            Ok(Arc::new(model))
+        }
     }
+}
+
+/// How long the command that prints the key may take.
+const KEY_COMMAND_MS: u64 = 30_000;
+
+/// Words as one shell command that passes exactly them.
+fn shell_words(argv: &[String]) -> String {
+    let quoted = argv
+        .iter()
+        .map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+    quoted.collect::<Vec<_>>().join(" ")
 }
 
 /// The harness, as the profile says.
@@ -217,6 +247,10 @@ pub fn harness(settings: &Settings) -> Result<Arc<dyn Harness>, CliError> {
         ..responses::Options::default()
     };
     options.retry.attempts = settings.provider.max_retries + 1;
+    if settings.provider.kind == ProviderKind::Demo {
+        // It reads nothing of what lies far back, so a late Turn must not pay for it.
+        options.history_budget_bytes = demo::HISTORY_BYTES;
+    }
     Ok(Arc::new(ResponsesHarness::new(model(settings)?, options)))
 }
 

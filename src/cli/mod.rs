@@ -60,6 +60,10 @@ pub struct Cli {
 
 /// What to do.
 #[derive(Debug, Subcommand)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "parsed once in the life of the process"
+)]
 pub enum Command {
     /// Create Sessions, talk to them, and see what they did
     #[command(subcommand)]

@@ -10,9 +10,9 @@ use super::ids::{self, Kind, SessionId, sha256_hex};
 use super::input::{Body, InputRow, InputState, NoOp, Submission};
 use super::journal::Entry;
 use super::keys;
-use super::ports::{FunctionAnswer, Key, StoreError};
+use super::ports::{FunctionAnswer, Key, MAX_COMMIT_ROWS, StoreError};
 use super::receipt::{Outcome, ReceiptRow};
-use super::session::{ActiveTurn, Head, MAX_PENDING, Pending, QueuedTurn};
+use super::session::{ActiveTurn, Head, MAX_PENDING, Pending, QueuedTurn, short_hash};
 use super::settle::{Attending, CALLS_PER_COMMIT, Ending, end_turn, new_turn};
 use super::turn::{TurnEvent, TurnRow, next as next_turn};
 use crate::api::{InputEvent, TurnStatus, canonical_json};
@@ -61,10 +61,21 @@ pub struct Accepted {
 /// The rows that deciding needs beside the head.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// Of the active Turn, when the batch is about it.
-    pub active: Option<Attending>,
+    /// Of the Turn that is active when the batch comes, by its number, when the batch is about it.
+    pub active: Option<(u64, Attending)>,
     /// Of queued Turns that a cancel names.
     pub queued: Vec<(u64, TurnRow)>,
+}
+
+impl Rows {
+    /// The rows of a Turn, if they were read. Within a batch the active Turn may change, so every use names its Turn.
+    fn of(&self, turn: u64) -> Option<Attending> {
+        let active = self.active.iter().find(|(number, _)| *number == turn);
+        let queued = self.queued.iter().find(|(number, _)| *number == turn);
+        active
+            .map(|(_, attending)| attending.clone())
+            .or_else(|| queued.map(|(_, row)| Attending::alone(row.clone())))
+    }
 }
 
 /// Decides what a batch does, in a draft that already holds the head. All of it, or an error and the draft is thrown away.
@@ -74,15 +85,21 @@ pub fn decide(
     batch: &[Prepared],
 ) -> Result<Vec<Outcome>, EngineError> {
     let mut outcomes = Vec::with_capacity(batch.len());
-    for prepared in batch {
+    for (at, prepared) in batch.iter().enumerate() {
         let outcome = match prepared {
             Prepared::Message {
                 content,
                 next_turn,
                 joins,
             } => {
-                let joined = joins.then(|| outcomes.last()).flatten();
-                message(draft, content, *next_turn, joined)?
+                let place = match joins.then(|| outcomes.last()).flatten() {
+                    Some(outcome) => Place::With(outcome),
+                    None => Place::Own {
+                        next_turn: *next_turn,
+                        joined: joined_by(&batch[at + 1..]),
+                    },
+                };
+                message(draft, content, place)?
             }
             Prepared::Cancel { turn } => cancel(draft, rows, *turn)?,
             Prepared::ToolResult {
@@ -90,39 +107,61 @@ pub fn decide(
                 call_id,
                 digest,
                 answer,
-            } => tool_result(draft, rows.active.as_ref(), *turn, call_id, digest, answer)?,
+            } => tool_result(draft, rows, *turn, call_id, digest, answer)?,
         };
         outcomes.push(outcome);
+    }
+    if draft.rows() + RECEIPT_ROWS > MAX_COMMIT_ROWS {
+        return Err(EngineError::invalid(
+            "events",
+            "these inputs change more than one commit holds; send them in smaller parts",
+        ));
     }
     draft.head.active_ms = draft.now_ms;
     Ok(outcomes)
 }
 
-fn message(
-    draft: &mut Draft,
-    content: &Body,
-    next_turn: bool,
-    joined: Option<&Outcome>,
-) -> Result<Outcome, EngineError> {
-    if draft.head.waiting_inputs() >= MAX_PENDING {
+/// What the caller of [`decide`] adds.
+const RECEIPT_ROWS: usize = 1;
+
+/// Messages at the beginning of `behind` that join the one before it.
+fn joined_by(behind: &[Prepared]) -> u64 {
+    behind
+        .iter()
+        .take_while(|p| matches!(p, Prepared::Message { joins: true, .. }))
+        .count() as u64
+}
+
+/// Where a message goes.
+enum Place<'a> {
+    /// Where the message before it of the same event went.
+    With(&'a Outcome),
+    /// Where the Session has a place for it and for those that join it.
+    Own {
+        /// The next Turn rather than this one.
+        next_turn: bool,
+        /// How many join it.
+        joined: u64,
+    },
+}
+
+fn message(draft: &mut Draft, content: &Body, place: Place) -> Result<Outcome, EngineError> {
+    if draft.head.pending.len() >= MAX_PENDING {
         return Err(EngineError::Conflict(format!(
             "{MAX_PENDING} inputs wait for this session's agent already; wait for it, or cancel its turn"
         )));
     }
     let input = draft.head.next.input;
-    let steers = |turn: &ActiveTurn| !next_turn && turn.cancel.is_none() && turn.doomed.is_none();
-    let outcome = match (joined, &draft.head.turn) {
-        (
-            Some(
-                Outcome::Started { turn }
-                | Outcome::Steered { turn }
-                | Outcome::Queued { turn, .. },
-            ),
-            _,
-        ) => Outcome::Steered { turn: *turn },
-        (_, Some(turn)) if steers(turn) => Outcome::Steered { turn: turn.number },
-        (_, Some(_)) => {
-            let turn = new_turn(draft, input);
+    let steers = |turn: &ActiveTurn| turn.cancel.is_none() && turn.doomed.is_none();
+    let outcome = match (place, &draft.head.turn) {
+        (Place::With(before), _) => Outcome::Steered {
+            turn: goes_to(before).unwrap_or_default(),
+        },
+        (Place::Own { next_turn, .. }, Some(turn)) if !next_turn && steers(turn) => {
+            Outcome::Steered { turn: turn.number }
+        }
+        (Place::Own { joined, .. }, Some(_)) => {
+            let turn = new_turn(draft, input, joined);
             draft.head.queue.push(QueuedTurn {
                 number: turn,
                 input,
@@ -132,21 +171,13 @@ fn message(
                 position: draft.head.queue.len() as u64,
             }
         }
-        (_, None) => {
-            let turn = new_turn(draft, input);
+        (Place::Own { joined, .. }, None) => {
+            let turn = new_turn(draft, input, joined);
             draft.head.turn = Some(ActiveTurn::queued(turn));
             Outcome::Started { turn }
         }
     };
-    let turn = match outcome {
-        Outcome::Started { turn } | Outcome::Steered { turn } | Outcome::Queued { turn, .. } => {
-            turn
-        }
-        Outcome::Cancelled { .. }
-        | Outcome::Cancelling { .. }
-        | Outcome::Answered { .. }
-        | Outcome::Nothing { .. } => 0,
-    };
+    let turn = goes_to(&outcome).unwrap_or_default();
     draft.head.pending.push(Pending {
         input,
         turn,
@@ -162,6 +193,19 @@ fn message(
         InputState::Accepted,
     );
     Ok(outcome)
+}
+
+/// The Turn that a message goes to.
+fn goes_to(outcome: &Outcome) -> Option<u64> {
+    match outcome {
+        Outcome::Started { turn } | Outcome::Steered { turn } | Outcome::Queued { turn, .. } => {
+            Some(*turn)
+        }
+        Outcome::Cancelled { .. }
+        | Outcome::Cancelling { .. }
+        | Outcome::Answered { .. }
+        | Outcome::Nothing { .. } => None,
+    }
 }
 
 /// Cancel is a match over every situation, each with its own named answer (I5).
@@ -186,9 +230,9 @@ fn cancel(draft: &mut Draft, rows: &Rows, named: Option<u64>) -> Result<Outcome,
                     && active.status == TurnStatus::Waiting
                     && active.calls.len() <= CALLS_PER_COMMIT
                     && !draft.head.environment_opened);
-            match &rows.active {
+            match rows.of(number) {
                 Some(attending) if at_once => {
-                    end_turn(draft, attending, Ending::Cancelled, None)
+                    end_turn(draft, &attending, Ending::Cancelled, None)
                         .map_err(|e| EngineError::Conflict(e.to_string()))?;
                     Outcome::Cancelled { turn: number }
                 }
@@ -225,8 +269,7 @@ fn cancel_other(
     named: u64,
 ) -> Result<Outcome, EngineError> {
     let queued = draft.head.queue.iter().position(|q| q.number == named);
-    let row = rows.queued.iter().find(|(n, _)| *n == named);
-    let (Some(at), Some((_, row))) = (queued, row) else {
+    let (Some(at), Some(attending)) = (queued, rows.of(named)) else {
         return Ok(Outcome::Nothing {
             result: NoOp::AnotherTurnActive,
             turn: Some(active),
@@ -238,10 +281,6 @@ fn cancel_other(
     let front = draft.head.turn.replace(ActiveTurn::queued(named));
     let earlier: Vec<QueuedTurn> = draft.head.queue.drain(..at).collect();
     let later = std::mem::take(&mut draft.head.queue);
-    let attending = Attending {
-        turn: row.clone(),
-        items: Vec::new(),
-    };
     end_turn(draft, &attending, Ending::Cancelled, None)
         .map_err(|e| EngineError::Conflict(e.to_string()))?;
     let started = std::mem::replace(&mut draft.head.turn, front);
@@ -264,7 +303,7 @@ fn cancel_other(
 
 fn tool_result(
     draft: &mut Draft,
-    attending: Option<&Attending>,
+    rows: &Rows,
     named: u64,
     call_id: &str,
     digest: &str,
@@ -276,11 +315,10 @@ fn tool_result(
         message: format!("Unknown pending tool call: {call_id}"),
     };
     let input = draft.head.next.input;
-    let full = draft.head.waiting_inputs() >= MAX_PENDING;
     let Some(turn) = draft.head.turn.as_mut().filter(|turn| turn.number == named) else {
         return Err(unknown());
     };
-    let Some(call) = turn.calls.iter_mut().find(|call| call.call_id == call_id) else {
+    let Some(call) = turn.calls.iter_mut().find(|call| call.is(call_id)) else {
         return Err(unknown());
     };
     let (outcome, state) = match &call.digest {
@@ -299,11 +337,6 @@ fn tool_result(
                 "call {call_id} was answered already, otherwise"
             )));
         }
-        None if full => {
-            return Err(EngineError::Conflict(format!(
-                "{MAX_PENDING} inputs wait for this session's agent already"
-            )));
-        }
         None => {
             call.answer = Some(input);
             call.digest = Some(digest.to_owned());
@@ -312,10 +345,9 @@ fn tool_result(
     };
     let resumes = turn.status == TurnStatus::Waiting && !turn.awaits_answers();
     if resumes {
-        let attending = attending.ok_or_else(unknown)?;
+        let mut row = rows.of(named).ok_or_else(unknown)?.turn;
         turn.status = next_turn(turn.status, TurnEvent::Answered)
             .map_err(|e| EngineError::Conflict(e.to_string()))?;
-        let mut row = attending.turn.clone();
         row.status = turn.status;
         draft.put(keys::turn(named), &row);
         draft.note(Entry::Turn {
@@ -459,7 +491,7 @@ impl Core {
             return Ok(rows);
         }
         if let Some(turn) = &loaded.head.turn {
-            rows.active = Some(self.attending(session, turn).await?);
+            rows.active = Some((turn.number, self.attending(session, turn).await?));
         }
         for prepared in batch {
             if let Prepared::Cancel { turn: Some(named) } = prepared
@@ -550,7 +582,7 @@ impl Core {
                     batch.push(Prepared::ToolResult {
                         turn: turn_number(session, head, turn_id).map_err(|_| unknown())?,
                         call_id: call_id.clone(),
-                        digest: sha256_hex(&canonical_json(&value))[..16].to_owned(),
+                        digest: short_hash(&canonical_json(&value)),
                         answer: self.keep(&scope, value).await?,
                     });
                 }

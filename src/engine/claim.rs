@@ -87,7 +87,7 @@ pub fn begin_turn(
         .filter(|waiting| waiting.turn == turn.number)
     {
         waiting.claimed = generation;
-        if waiting.input == row.input && waiting.item.is_none() {
+        if row.starts_with(waiting.input) && waiting.item.is_none() {
             waiting.item = Some(add_user_item(draft, waiting.input, turn.number));
         }
     }

@@ -21,7 +21,7 @@ use super::ports::{
     Liveness, Range, RunGrant, StoreError, Write,
 };
 use super::recover::{Step, Verdict, charge_attempt, release_lost, step, verdict};
-use super::settle::{Ending, end_turn};
+use super::settle::{CALLS_PER_COMMIT, Ending, close_some_calls, end_turn};
 use super::turn::{Capture, Failure};
 
 /// Sessions handled at the same time.
@@ -94,7 +94,8 @@ impl Dispatcher {
         loop {
             tokio::select! {
                 biased;
-                _ = stop.changed() => if *stop.borrow() { return },
+                // Whoever could stop it is gone: so is whatever it works for.
+                changed = stop.changed() => if changed.is_err() || *stop.borrow() { return },
                 Some(dead) = deaths.recv() => self.suspect(&dead).await,
                 Some(session) = rings.recv() => {
                     if let Some(session) = SessionId::parse(&session) {
@@ -464,6 +465,11 @@ impl Dispatcher {
         };
         let attending = self.core.attending(session, turn).await?;
         let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
+        if turn.calls.len() > CALLS_PER_COMMIT {
+            close_some_calls(&mut draft, &attending);
+            self.seal(draft).await?;
+            return Ok(false);
+        }
         let ending = match (&turn.cancel, &turn.doomed) {
             (Some(_), _) => Ending::Cancelled,
             (None, Some(failure)) => Ending::Failed(failure.clone()),
@@ -487,6 +493,8 @@ impl Dispatcher {
         if let Some(config) = self.core.config(session).await?
             && let Some(environment) = &config.environment
         {
+            // A worker that keeps it open between Turns lets go when it hears that the Session is gone.
+            self.core.bell.ring(session.as_str());
             let removed = self.environments.remove(&environment.id).await;
             removed.map_err(|e| EngineError::Unavailable(e.to_string()))?;
         }

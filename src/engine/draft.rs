@@ -91,9 +91,9 @@ impl Draft {
         self.exact_agenda = true;
     }
 
-    /// Rows so far, with those that sealing adds at most.
+    /// Rows so far, with those that sealing adds at most: head, journal, and an agenda entry out and in.
     pub fn rows(&self) -> usize {
-        self.writes.len() + 6
+        self.writes.len() + 4
     }
 
     /// The commit, and the head as it will be stored.
@@ -104,6 +104,7 @@ impl Draft {
             .map(|b| b.head.agenda)
             .unwrap_or_default();
         self.head.revision += 1;
+        self.head.shorten();
         let status = self.head.status();
         let before = self
             .before

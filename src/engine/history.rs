@@ -12,7 +12,11 @@ use super::item::{CallState, ItemBody, ItemRow};
 use super::keys;
 use super::ports::{BlobScope, FunctionAnswer, Key, Past, Range, ToolOutcome};
 use super::session::Head;
+use crate::api::CallStatus;
 
+/// What the agent is told of a call that was closed without an answer.
+const CLOSED_CALL: &str =
+    "not answered: too many calls were open at once, or the turn ended before the answer came";
 /// Bytes of rows that a worker reads of a Session it does not know. A model's context ends long before.
 const COLD_BYTES: usize = 4 << 20;
 /// Rows read at once.
@@ -247,14 +251,20 @@ async fn past_of(core: &Core, scope: &BlobScope, body: ItemBody) -> Result<Past,
             call_id,
             name,
             arguments,
-            ..
+            status,
         } => {
             let arguments = as_text(core.fetch(scope, &arguments).await?);
+            // Nobody will answer a call that was closed: a harness must not wait for it.
+            let output = (status == CallStatus::Incomplete).then(|| FunctionAnswer {
+                success: false,
+                output: serde_json::Value::Null,
+                error: Some(CLOSED_CALL.to_owned()),
+            });
             Past::Function {
                 call_id,
                 name,
                 arguments,
-                output: None,
+                output,
             }
         }
         // Handled by the caller, which has the inputs.

@@ -143,8 +143,8 @@ pub struct InputRow {
     /// What was submitted.
     #[serde(flatten)]
     pub submission: Submission,
-    /// The Turn it was meant for, when it names one or one was active.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The Turn it was meant for, when it names one or one was active. The state beside it may name a Turn too.
+    #[serde(rename = "meant_for", default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
     /// Accepted at. Unix ms.
     pub accepted_ms: u64,
@@ -161,4 +161,52 @@ pub struct EndRow {
     pub state: InputState,
     /// Since when. Unix ms.
     pub at_ms: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_input_row_can_be_read_back() {
+        let submissions = [
+            Submission::Message {
+                content: Body::Inline(serde_json::json!([])),
+            },
+            Submission::Cancel,
+            Submission::ToolResult {
+                call_id: "c".into(),
+                digest: "d".into(),
+                answer: Body::Inline(serde_json::json!({})),
+            },
+        ];
+        let states = [
+            InputState::Accepted,
+            InputState::Claimed,
+            InputState::Delivered { turn: 2 },
+            InputState::Applied { turn: 2 },
+            InputState::NoOp {
+                result: NoOp::AnotherTurnActive,
+            },
+            InputState::Failed {
+                reason: "why".into(),
+            },
+        ];
+        for submission in &submissions {
+            for state in &states {
+                let row = InputRow {
+                    submission: submission.clone(),
+                    turn: Some(1),
+                    accepted_ms: 3,
+                    state: state.clone(),
+                };
+                let text = serde_json::to_string(&row).expect("serialisable");
+                assert_eq!(
+                    serde_json::from_str::<InputRow>(&text).ok(),
+                    Some(row),
+                    "{text}"
+                );
+            }
+        }
+    }
 }

@@ -34,6 +34,10 @@ pub enum CallState {
 /// The content of an Item.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "rows live for one commit; boxing the most common variant would cost more than it saves"
+)]
 pub enum ItemBody {
     /// A message of the user: its content is the input's.
     User {

@@ -3,8 +3,8 @@
 use super::ids::{SessionId, sha256_hex};
 use super::ports::{Key, Principal};
 
-/// Shards of each agenda group. One is enough for one machine; DynamoDB wants more partitions, which `AWS` worlds raise.
-pub const AGENDA_SHARDS: u32 = 1;
+/// Shards of each agenda group: enough partitions for a busy DynamoDB table, few enough to look at all of them.
+pub const AGENDA_SHARDS: u32 = 4;
 
 /// The two work groups (I9): a failed notification never reruns a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

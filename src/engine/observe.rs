@@ -6,7 +6,7 @@ use super::item::{CallState, ItemBody, ItemRow};
 use super::journal::Entry;
 use super::keys;
 use super::ports::{Claim, ModelUsage};
-use super::session::OpenCall;
+use super::session::{MAX_OPEN_CALLS, OpenCall};
 use super::settle::{add_item, add_user_item, deliver_input};
 use crate::api::CallStatus;
 
@@ -61,20 +61,21 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
             name,
             arguments,
         } => {
+            let open = draft.head.turn.as_ref().map_or(0, |turn| turn.calls.len());
+            let room = open < MAX_OPEN_CALLS;
             let body = ItemBody::Function {
                 call_id: call_id.clone(),
                 name: name.clone(),
                 arguments: arguments.clone(),
-                status: CallStatus::InProgress,
+                status: match room {
+                    true => CallStatus::InProgress,
+                    false => CallStatus::Incomplete,
+                },
             };
             let item = add_output(draft, turn, body);
-            if let Some(active) = &mut draft.head.turn {
-                active.calls.push(OpenCall {
-                    call_id: call_id.clone(),
-                    item,
-                    answer: None,
-                    digest: None,
-                });
+            match &mut draft.head.turn {
+                Some(active) if room => active.calls.push(OpenCall::new(call_id, item)),
+                _ => draft.note(Entry::Done { i: item }),
             }
             made_progress(draft);
         }

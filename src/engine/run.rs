@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
-use super::core::{Core, Loaded, backoff};
+use super::core::{Core, Loaded, backoff, decode};
 use super::draft::Draft;
 use super::error::EngineError;
 use super::fence::RunRow;
@@ -16,10 +16,12 @@ use super::history::Histories;
 use super::ids::SessionId;
 use super::keys;
 use super::ports::{
-    CaptureLimits, EnvironmentSpec, Environments, Fenced, Harness, RunGrant, StoreError,
+    CaptureLimits, EnvironmentSpec, Environments, ExecutionId, Fenced, Harness, Key, RunGrant,
+    StoreError,
 };
 use super::sessions::Config;
 use super::settle::Attending;
+use super::turn::TurnRow;
 
 /// Why a Run stops before its Turns are done.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +60,18 @@ pub struct Worker {
     pub(super) limits: CaptureLimits,
     pub(super) histories: Histories,
     leaving: watch::Sender<Leaving>,
-    rung: Mutex<HashMap<SessionId, Arc<Notify>>>,
+    /// Who listens for rings of which Session. A Run that parts and the one that follows it may overlap for a moment.
+    rung: Mutex<HashMap<SessionId, Vec<Arc<Notify>>>>,
+    /// Sessions that worked here and whose environments may still be open.
+    kept: tokio::sync::Mutex<HashMap<SessionId, Kept>>,
+}
+
+/// What outlives a Run in its worker: the environment, with what an agent left running in it.
+struct Kept {
+    /// Environment id.
+    environment: String,
+    /// Under which name this worker ran the Session.
+    execution: ExecutionId,
 }
 
 impl Worker {
@@ -76,10 +89,11 @@ impl Worker {
             histories: Histories::default(),
             leaving: watch::Sender::new(Leaving::default()),
             rung: Mutex::default(),
+            kept: tokio::sync::Mutex::default(),
         })
     }
 
-    /// Passes rings on to the Runs of this worker, until the worker is dropped.
+    /// Passes rings on to the Runs of this worker, and hands over environments that are kept open, until the worker is dropped.
     pub fn listen(self: &Arc<Self>) {
         let mut rings = self.core.bell.listen_work();
         let worker = Arc::downgrade(self);
@@ -88,13 +102,44 @@ impl Worker {
                 let Some(worker) = worker.upgrade() else {
                     return;
                 };
-                if let Some(notify) =
-                    SessionId::parse(&session).and_then(|s| worker.rung().get(&s).cloned())
-                {
-                    notify.notify_one();
+                let Some(session) = SessionId::parse(&session) else {
+                    continue;
+                };
+                let running = worker.rung().get(&session).cloned();
+                match running {
+                    Some(listening) => listening.iter().for_each(|notify| notify.notify_one()),
+                    None => drop(tokio::spawn(
+                        async move { worker.hand_over(&session).await },
+                    )),
                 }
             }
         });
+    }
+
+    /// Closes the environment that an earlier Run left open here, if the Session is gone or has another worker now.
+    async fn hand_over(&self, session: &SessionId) {
+        // As long as this is held, no Run begins here.
+        let mut kept = self.kept.lock().await;
+        let Some(here) = kept.get(session) else {
+            return;
+        };
+        if self.rung().contains_key(session) {
+            return;
+        }
+        let needed_here = match self.core.load(session).await {
+            Ok(Some(Loaded { head, .. })) => {
+                let lease = head.fence.lease.as_ref();
+                head.deleted_ms.is_none()
+                    && lease.is_none_or(|lease| lease.execution == here.execution)
+            }
+            Ok(None) => false,
+            // Whoever waits for it rings again.
+            Err(_) => true,
+        };
+        if !needed_here {
+            self.environments.close(&here.environment).await;
+            kept.remove(session);
+        }
     }
 
     /// Asks all Runs to stop at their next safe point, and after the grace period at once; leases are given back.
@@ -109,8 +154,18 @@ impl Worker {
         self.leaving.subscribe()
     }
 
-    fn rung(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Arc<Notify>>> {
+    fn rung(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Vec<Arc<Notify>>>> {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stop_listening(&self, session: &SessionId, notify: &Arc<Notify>) {
+        let mut rung = self.rung();
+        if let Some(listening) = rung.get_mut(session) {
+            listening.retain(|one| !Arc::ptr_eq(one, notify));
+            if listening.is_empty() {
+                rung.remove(session);
+            }
+        }
     }
 
     /// Works for the granted Session until it owes nothing more, or the authority ends.
@@ -119,16 +174,29 @@ impl Worker {
             return;
         };
         let notify = Arc::new(Notify::new());
-        self.rung().insert(session.clone(), Arc::clone(&notify));
-        let end = match Live::open(self, &session, &grant, notify).await {
+        self.rung()
+            .entry(session.clone())
+            .or_default()
+            .push(Arc::clone(&notify));
+        self.kept.lock().await.remove(&session);
+        let end = match Live::open(self, &session, &grant, Arc::clone(&notify)).await {
             Ok(mut live) => {
                 let end = live.work().await;
                 live.part(&end).await;
+                if let Some(spec) = &live.environment
+                    && live.loaded.head.environment_opened
+                {
+                    let kept = Kept {
+                        environment: spec.id.clone(),
+                        execution: grant.execution.clone(),
+                    };
+                    self.kept.lock().await.insert(session.clone(), kept);
+                }
                 end
             }
             Err(stop) => Err(stop),
         };
-        self.rung().remove(&session);
+        self.stop_listening(&session, &notify);
         if let Err(stop) = end {
             self.histories.forget(&session);
             tracing::info!(%session, generation = grant.generation, %stop, "run stopped");
@@ -147,6 +215,8 @@ pub(super) struct Live {
     pub(super) rung: Arc<Notify>,
     /// The spec of the Session's environment, if it has one.
     pub(super) environment: Option<EnvironmentSpec>,
+    /// The active Turn's row, once it was read. Nobody but the live Run changes it.
+    pub(super) turn_row: Option<(u64, TurnRow)>,
 }
 
 impl Live {
@@ -157,19 +227,27 @@ impl Live {
         rung: Arc<Notify>,
     ) -> Result<Live, Stop> {
         let core = &worker.core;
-        let loaded = core.load(session).await?.ok_or(Stop::Fenced)?;
-        if !loaded
-            .head
-            .fence
-            .accepts(grant.generation, &grant.execution)
-        {
+        // Storage trouble never ends a Run (I12), not even one that has hardly begun.
+        let partition = keys::session_partition(session);
+        let wanted = [
+            Key::new(partition.clone(), keys::HEAD),
+            Key::new(partition.clone(), keys::CONFIG),
+            Key::new(partition, keys::run(grant.generation)),
+        ];
+        let records = patiently(|| async { Ok(core.store.get_many(&wanted).await?) }).await?;
+        let mut records = records.into_iter().map(|record| record.ok_or(Stop::Fenced));
+        let mut next = || records.next().unwrap_or(Err(Stop::Fenced));
+        let (head, config, row) = (next()?, next()?, next()?);
+        let loaded = Loaded {
+            head: decode(&head)?,
+            version: head.version,
+        };
+        let fence = &loaded.head.fence;
+        if !fence.accepts(grant.generation, &grant.execution) {
             return Err(Stop::Fenced);
         }
-        let config = core.config(session).await?.ok_or(Stop::Fenced)?;
-        let row = core
-            .row(session, keys::run(grant.generation))
-            .await?
-            .ok_or(Stop::Fenced)?;
+        let config: Config = decode(&config)?;
+        let row = decode(&row)?;
         Ok(Live {
             worker: Arc::clone(worker),
             session: session.clone(),
@@ -179,6 +257,7 @@ impl Live {
             config,
             row,
             rung,
+            turn_row: None,
         })
     }
 
@@ -321,15 +400,29 @@ impl Live {
         }
     }
 
-    /// The active Turn's rows, waited for through storage trouble.
-    pub(super) async fn attending(&self) -> Result<Option<Attending>, Stop> {
-        let Some(turn) = &self.loaded.head.turn else {
+    /// The active Turn's rows, waited for through storage trouble. Items in `known` are left out: the caller is about to
+    /// replace them.
+    pub(super) async fn attending(&mut self, known: &[u64]) -> Result<Option<Attending>, Stop> {
+        let Some(active) = &self.loaded.head.turn else {
             return Ok(None);
         };
-        let core = &self.worker.core;
-        Ok(Some(
-            patiently(|| core.attending(&self.session, turn)).await?,
-        ))
+        let (session, core) = (&self.session, &self.worker.core);
+        let number = active.number;
+        let turn = match self.turn_row.take().filter(|(n, _)| *n == number) {
+            Some((_, row)) => row,
+            None => {
+                let rows = patiently(|| core.rows(session, [keys::turn(number)])).await?;
+                let missing = || EngineError::not_found("turn", number.to_string());
+                rows.into_iter().next().ok_or_else(missing)?
+            }
+        };
+        let mut numbers = Attending::item_numbers(active);
+        numbers.retain(|number| !known.contains(number));
+        let sorts = || numbers.iter().map(|&number| keys::item(number));
+        let items = patiently(|| core.rows(session, sorts())).await?;
+        let items = numbers.iter().copied().zip(items).collect();
+        self.turn_row = Some((number, turn.clone()));
+        Ok(Some(Attending { turn, items }))
     }
 }
 

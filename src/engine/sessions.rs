@@ -80,7 +80,8 @@ impl Core {
             metadata: params.metadata.clone().unwrap_or_default(),
         };
         let now_ms = self.clock.now_ms();
-        let head = Head::new(owner.to_owned(), now_ms);
+        let mut head = Head::new(owner.to_owned(), now_ms);
+        head.isolation = isolation_note(config.environment.as_ref());
         let events: Vec<InputEvent> = params
             .input
             .clone()
@@ -416,7 +417,7 @@ fn refuse_unsupported(hosted: &HostedEnvironmentParam) -> Result<(), EngineError
 }
 
 /// How commands of a Session are isolated, in words, when it is not the sandbox.
-pub fn isolation_note(spec: Option<&EnvironmentSpec>) -> Option<String> {
+fn isolation_note(spec: Option<&EnvironmentSpec>) -> Option<String> {
     match spec.map(|spec| spec.isolation) {
         Some(Isolation::UnsafeNone) => Some("unsafe-none".into()),
         Some(Isolation::Sandbox) | None => None,

@@ -22,6 +22,14 @@ pub struct Attending {
 }
 
 impl Attending {
+    /// Of a Turn that has no calls.
+    pub fn alone(turn: TurnRow) -> Attending {
+        Attending {
+            turn,
+            items: Vec::new(),
+        }
+    }
+
     /// The rows to read for a Turn: its own, then those of [`Attending::item_numbers`].
     pub fn item_numbers(turn: &ActiveTurn) -> Vec<u64> {
         turn.calls
@@ -123,15 +131,21 @@ pub fn take_answers(draft: &mut Draft, attending: &Attending) -> bool {
             kept.push(call);
             continue;
         };
+        let ItemBody::Function {
+            status, call_id, ..
+        } = &mut row.body
+        else {
+            kept.push(call);
+            continue;
+        };
         taken += 1;
-        if let ItemBody::Function { status, .. } = &mut row.body {
-            *status = CallStatus::Completed;
-        }
+        *status = CallStatus::Completed;
+        let call_id = call_id.clone();
         draft.put(keys::item(call.item), &row);
         draft.note(Entry::Done { i: call.item });
         let body = ItemBody::FunctionOutput {
             call: call.item,
-            call_id: call.call_id,
+            call_id,
             input,
         };
         let at_ms = draft.now_ms;
@@ -219,7 +233,7 @@ fn close_calls(draft: &mut Draft, attending: &Attending, turn: &ActiveTurn) {
     }
 }
 
-/// Ends the inputs of a Turn that ends: its first message stays with it, steers that came too late are handed back.
+/// Ends the inputs of a Turn that ends: what started it stays with it, steers that came too late are handed back.
 fn settle_inputs(draft: &mut Draft, turn: &ActiveTurn, row: &TurnRow) -> Vec<Pending> {
     let (mine, others): (Vec<_>, Vec<_>) = std::mem::take(&mut draft.head.pending)
         .into_iter()
@@ -227,7 +241,7 @@ fn settle_inputs(draft: &mut Draft, turn: &ActiveTurn, row: &TurnRow) -> Vec<Pen
     draft.head.pending = others;
     let mut late = Vec::new();
     for pending in mine {
-        if pending.input != row.input {
+        if !row.starts_with(pending.input) {
             late.push(pending);
             continue;
         }
@@ -251,7 +265,7 @@ fn start_late(draft: &mut Draft, late: Vec<Pending>) {
         let turn = match before {
             Some(at) => draft.head.queue[at].number,
             None => {
-                let number = new_turn(draft, input);
+                let number = new_turn(draft, input, 0);
                 draft.head.queue.insert(0, QueuedTurn { number, input });
                 number
             }
@@ -274,11 +288,11 @@ fn start_late(draft: &mut Draft, late: Vec<Pending>) {
     }
 }
 
-/// Creates a queued Turn that `input` starts, and answers its number.
-pub fn new_turn(draft: &mut Draft, input: u64) -> u64 {
+/// Creates a queued Turn that `input` and the `joined` ones behind it start, and answers its number.
+pub fn new_turn(draft: &mut Draft, input: u64, joined: u64) -> u64 {
     let number = draft.head.next.turn;
     draft.head.next.turn += 1;
-    let row = TurnRow::queued(input, draft.now_ms);
+    let row = TurnRow::queued(input, joined, draft.now_ms);
     draft.insert(keys::turn(number), &row);
     draft.note(Entry::Turn {
         t: number,

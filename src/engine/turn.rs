@@ -85,6 +85,9 @@ pub struct TurnRow {
     pub status: TurnStatus,
     /// The input that started it.
     pub input: u64,
+    /// How many inputs, numbered behind it, started it with it: further messages of one event.
+    #[serde(default, skip_serializing_if = "is_zero64")]
+    pub joined: u64,
     /// Accepted at. Unix ms.
     pub created_ms: u64,
     /// First claimed at. Unix ms.
@@ -120,11 +123,12 @@ pub struct TurnRow {
 }
 
 impl TurnRow {
-    /// The row of a Turn that `input` starts.
-    pub fn queued(input: u64, now_ms: u64) -> TurnRow {
+    /// The row of a Turn that `input` starts, and the `joined` ones behind it.
+    pub fn queued(input: u64, joined: u64, now_ms: u64) -> TurnRow {
         TurnRow {
             status: TurnStatus::Queued,
             input,
+            joined,
             created_ms: now_ms,
             started_ms: None,
             completed_ms: None,
@@ -138,6 +142,15 @@ impl TurnRow {
             capture: None,
         }
     }
+
+    /// Whether this input is one of those that started it. They share its fate; a steer that came too late does not.
+    pub fn starts_with(&self, input: u64) -> bool {
+        (self.input..=self.input + self.joined).contains(&input)
+    }
+}
+
+fn is_zero64(n: &u64) -> bool {
+    *n == 0
 }
 
 fn is_zero(n: &u32) -> bool {

@@ -8,7 +8,7 @@ use super::ids::{self, Kind, SessionId};
 use super::input::{Body, InputRow, Submission};
 use super::item::{CallState, ItemBody, ItemRow};
 use super::ports::{BlobScope, EnvironmentSpec, FunctionAnswer, ModelUsage, Network};
-use super::session::Head;
+use super::session::{ActiveTurn, Head};
 use super::sessions::Config;
 use super::turn::TurnRow;
 use crate::api::{
@@ -294,7 +294,8 @@ impl Core {
         session: &SessionId,
         head: &Head,
     ) -> Result<Vec<RequiredAction>, EngineError> {
-        let Some(turn) = head.turn.as_ref().filter(|turn| turn.awaits_answers()) else {
+        let asks = |turn: &&ActiveTurn| turn.awaits_answers() && turn.cancel.is_none();
+        let Some(turn) = head.turn.as_ref().filter(asks) else {
             return Ok(Vec::new());
         };
         let open: Vec<u64> = turn

@@ -61,7 +61,7 @@ impl Live {
         let environment = self
             .environment
             .clone()
-            .map(|spec| LazyEnvironment::new(spec, Arc::clone(&self.worker.environments)));
+            .map(|spec| LazyEnvironment::new(spec, &self.worker, &self.session));
         let (ending, last_ops) = if turn.cancel.is_some() {
             (Some(Ending::Cancelled), Vec::new())
         } else if let Some(failure) = turn.doomed.clone() {
@@ -85,10 +85,11 @@ impl Live {
             .as_ref()
             .is_some_and(|t| t.status == TurnStatus::Queued && !t.begun)
         {
-            let Some(attending) = self.attending().await? else {
+            let Some(attending) = self.attending(&[]).await? else {
                 return Ok(());
             };
             let number = self.loaded.head.turn.as_ref().map(|t| t.number);
+            self.turn_row = None;
             self.change(|draft| match &draft.head.turn {
                 // It may have been cancelled a moment ago: then there is another one, or none.
                 Some(turn) if Some(turn.number) == number => {
@@ -103,7 +104,7 @@ impl Live {
             if !self.loaded.head.turn.as_ref().is_some_and(answered) {
                 return Ok(());
             }
-            let Some(attending) = self.attending().await? else {
+            let Some(attending) = self.attending(&[]).await? else {
                 return Ok(());
             };
             self.change(|draft| Ok(take_answers(draft, &attending)))
@@ -146,7 +147,7 @@ impl Live {
             signal: signalled,
         };
         let harness = Arc::clone(&worker.harness);
-        let running = AbortOnDrop(tokio::spawn(async move { harness.run(task, link).await }));
+        let mut running = AbortOnDrop(tokio::spawn(async move { harness.run(task, link).await }));
         let mut desk = Desk {
             ops: Vec::new(),
             flush_at: None,
@@ -158,7 +159,10 @@ impl Live {
             steer,
             signal,
         };
-        let end = self.attend(&mut desk, running, from_harness).await?;
+        let end = self.attend(&mut desk, &mut running, from_harness).await;
+        // Whatever comes next, it comes after the last thing that the harness did.
+        running.stop().await;
+        let end = end?;
         self.note_environment(&mut desk);
         if matches!(end, TurnEnd::Left) {
             self.flush(&mut desk).await?;
@@ -170,7 +174,7 @@ impl Live {
     async fn attend(
         &mut self,
         desk: &mut Desk,
-        mut running: AbortOnDrop,
+        running: &mut AbortOnDrop,
         mut from_harness: mpsc::Receiver<FromHarness>,
     ) -> Result<TurnEnd, Stop> {
         let settings = self.worker.core.settings.clone();
@@ -431,7 +435,12 @@ impl Live {
             // An environment that had been opened before and had to be created again has lost its files.
             let known = self.loaded.head.environment_opened;
             if created || !known {
-                desk.ops.insert(0, Op::Opened { lost: created && known });
+                desk.ops.insert(
+                    0,
+                    Op::Opened {
+                        lost: created && known,
+                    },
+                );
             }
         }
     }
@@ -507,6 +516,16 @@ impl AbortOnDrop {
             code: "internal_error".into(),
             message: format!("the harness ended unexpectedly: {error}"),
         })
+    }
+}
+
+impl AbortOnDrop {
+    /// Ends the task if it still goes on, and waits until it is gone.
+    async fn stop(&mut self) {
+        if !self.0.is_finished() {
+            self.0.abort();
+            let _ = (&mut self.0).await;
+        }
     }
 }
 

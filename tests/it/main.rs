@@ -6,9 +6,24 @@ mod api;
 mod contract;
 /// The journey of an input over memory ports.
 mod engine;
+/// The real program, killed at every moment.
+mod kill;
 /// Who may use whom: design rule enforced over `use crate::` lines.
 mod layout;
 /// The model client, the demo model and the `responses` harness against loopback servers.
 mod model;
+/// A small file system of its own for one test.
+mod mounts;
+/// What a power cut leaves of a store.
+mod power_cut;
 /// Isolation of managed environments: every escape that was ever tried.
 mod sandbox;
+/// Builds the library that is preloaded to make syncs slow or fail.
+mod shim;
+/// A child process that writes to a store until it is killed, and the proof of what it left behind.
+mod store_child;
+/// What a commit costs in syncs and pages.
+mod sync_counts;
+/// The commit that stores are measured with, shared with the benches.
+#[path = "../../benches/workload.rs"]
+mod workload;

@@ -162,7 +162,9 @@ impl Inner {
     /// Whether this process itself is bound to that socket: it has been told already.
     fn is_own(&self, name: &CStr) -> bool {
         let bound = self.ears.iter().filter_map(|ear| ear.bound.get()?.as_ref());
-        bound.into_iter().any(|own| own.name.as_bytes() == name.to_bytes())
+        bound
+            .into_iter()
+            .any(|own| own.name.as_bytes() == name.to_bytes())
     }
 
     fn ring_others(&self, session: &[u8], who: &[Wants]) -> io::Result<()> {

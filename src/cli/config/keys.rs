@@ -259,6 +259,12 @@ pub(super) static KEYS: &[Key] = &[
     )
     .default("200"),
     profile(
+        "limits.lease_ms",
+        Type::Whole(1_000..=DAY_MS),
+        "A worker that is silent for this long is asked about, and ended if it still lives.",
+    )
+    .default("30000"),
+    profile(
         "limits.recovery",
         Type::OneOf(&["continue", "fail"]),
         "What happens to a Turn whose worker was lost.",

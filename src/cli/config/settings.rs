@@ -138,6 +138,8 @@ pub struct LimitSettings {
     pub turn_attempts: u32,
     /// Model calls of a Turn.
     pub model_calls_per_turn: u32,
+    /// Longest silence of a worker before it is asked about.
+    pub lease_ms: u64,
     /// What happens to a Turn whose worker was lost.
     pub recovery: RecoveryChoice,
 }
@@ -270,6 +272,7 @@ fn limits(decided: &Decided) -> LimitSettings {
     LimitSettings {
         turn_attempts: small(decided.whole("limits.turn_attempts")),
         model_calls_per_turn: small(decided.whole("limits.model_calls_per_turn")),
+        lease_ms: decided.whole("limits.lease_ms"),
         recovery: match decided.text("limits.recovery").as_deref() {
             Some("fail") => RecoveryChoice::Fail,
             _ => RecoveryChoice::Continue,

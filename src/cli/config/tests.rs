@@ -99,6 +99,7 @@ autostart = false
 [profile.work.limits]
 turn_attempts = 1
 model_calls_per_turn = 10
+lease_ms = 2000
 recovery = "fail"
 
 [profile.other]
@@ -158,6 +159,7 @@ fn every_key_reaches_its_setting() {
         LimitSettings {
             turn_attempts: 1,
             model_calls_per_turn: 10,
+            lease_ms: 2_000,
             recovery: RecoveryChoice::Fail,
         }
     );
@@ -446,7 +448,7 @@ fn entries_show_every_key_and_no_secret() {
     assert_eq!(entry("sandbox.pids").value, json!(100));
     assert_eq!(
         entry("ui.color").origin.to_string(),
-        "file /c/config.toml:45"
+        "file /c/config.toml:46"
     );
     assert_eq!(entry("provider.api_key_env").origin, Origin::Default);
     assert_eq!(entry("sandbox.env").text(), "[\"LANG\"]");

@@ -3,5 +3,7 @@
 mod bell;
 mod blobs;
 mod compute;
+/// What only the SQLite store promises: several processes, crashes, damage, full disks.
+mod sqlite;
 /// The Store port: memory and SQLite.
 mod store;

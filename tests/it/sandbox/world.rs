@@ -1,7 +1,7 @@
 //! A place for environments in a temporary directory, and short ways to run commands in one.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub struct World {
     /// Removed with the world.
     pub dir: TempDir,
+    root: PathBuf,
     /// The environments.
     pub environments: LocalEnvironments,
 }
@@ -34,10 +35,27 @@ impl World {
     /// With another configuration.
     pub fn with(change: impl FnOnce(&mut LocalEnvironmentsConfig)) -> World {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let mut config = config(dir.path().join("environments"));
+        let root = dir.path().join("environments");
+        let mut config = config(root.clone());
         change(&mut config);
         let environments = LocalEnvironments::new(config).expect("our program can be opened");
-        World { dir, environments }
+        World {
+            dir,
+            root,
+            environments,
+        }
+    }
+
+    /// Over environments that another world made.
+    pub fn at(root: &Path) -> World {
+        let mut world = World::with(|config| config.root = root.to_owned());
+        world.root = root.to_owned();
+        world
+    }
+
+    /// The directory of all environments.
+    pub fn root(&self) -> &Path {
+        &self.root
     }
 
     /// A new sandbox without network.
@@ -69,6 +87,8 @@ pub fn config(root: PathBuf) -> LocalEnvironmentsConfig {
     let mut config = LocalEnvironmentsConfig::new(root);
     config.program = std::env::var_os("RAT_THINGS_TEST_PROGRAM")
         .map_or_else(|| env!("CARGO_BIN_EXE_rat-things").into(), PathBuf::from);
+    // To try the suite with another launcher.
+    config.bwrap = std::env::var_os("RAT_THINGS_TEST_BWRAP").map(PathBuf::from);
     config.start_timeout_ms = 60_000;
     config.limits.free_space_bytes = 1 << 20;
     config
@@ -226,4 +246,16 @@ pub fn processes_with(text: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// Root of the machine, and not of some user namespace in which root is an ordinary user.
+pub fn is_machine_root() -> bool {
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    rustix::process::geteuid().is_root() && map.split_ascii_whitespace().nth(1) == Some("0")
+}
+
+/// This test binary, to be run again as another process.
+pub fn this_test_binary() -> std::process::Command {
+    // Not by path: an ordinary user need not be able to reach it.
+    std::process::Command::new("/proc/self/exe")
 }

@@ -7,7 +7,6 @@ use std::ffi::{CStr, CString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
-use std::sync::Once;
 
 use rustix::fs::{Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, open, openat, openat2};
 use rustix::io::Errno;
@@ -43,7 +42,6 @@ pub(super) async fn outputs(
 }
 
 fn capture(workspace: &Path, limits: CaptureLimits) -> io::Result<Outputs> {
-    allow_many_files();
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let workspace = open(workspace, flags, Mode::empty())?;
     let mut walk = Walk {
@@ -261,25 +259,6 @@ fn size(bytes: u64) -> String {
         b if b >= 1 << 10 && b % (1 << 10) == 0 => format!("{} KiB", b >> 10),
         b => format!("{b} bytes"),
     }
-}
-
-/// All files of a Turn are open at once. The usual soft limit (1,024) is below what a Turn may have; the hard one is not.
-fn allow_many_files() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-        let now = getrlimit(Resource::Nofile);
-        let wanted = now.maximum.map_or(65_536, |hard| hard.min(65_536));
-        if now.current.is_some_and(|soft| soft < wanted) {
-            let _ = setrlimit(
-                Resource::Nofile,
-                Rlimit {
-                    current: Some(wanted),
-                    maximum: now.maximum,
-                },
-            );
-        }
-    });
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ impl Default for EnvironmentLimits {
             file_bytes: 4 << 30,
             cpu_seconds: 3_600,
             tmp_bytes: 512 << 20,
-            free_space_bytes: 256 << 20,
+            free_space_bytes: 512 << 20,
         }
     }
 }

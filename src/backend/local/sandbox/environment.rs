@@ -16,6 +16,7 @@ use super::exec::Exec;
 use super::launch::kill_half_started;
 use super::proxy::Proxy;
 use super::wire::Command;
+use super::witness::Witness;
 use super::{capture, variables};
 use crate::engine::ports::{
     CaptureLimits, Environment, EnvironmentError, EnvironmentSpec, ExecEnd, ExecHow, ExecSpec,
@@ -24,6 +25,9 @@ use crate::engine::ports::{
 
 /// How long a sandbox may take to end by itself once its control socket is closed.
 const CLOSING: Duration = Duration::from_secs(3);
+
+/// Between two looks at a PID 1 whose launcher was killed.
+const WITNESS_POLL: Duration = Duration::from_millis(2);
 
 /// A running sandbox, or the bare process tree that stands for one.
 pub(super) struct LocalEnvironment {
@@ -151,8 +155,14 @@ pub(super) struct End {
 impl End {
     /// Watches the process, and lets go of the environment's lock once it is gone.
     ///
-    /// bubblewrap leaves only after the kernel has ended every process of the sandbox, so its exit is the proof.
-    pub(super) fn of(mut child: Child, lock: OwnedFd, control: Arc<Control>) -> End {
+    /// bubblewrap leaves only after the kernel has ended every process of the sandbox. If it was killed itself, `witness` is what
+    /// proves that.
+    pub(super) fn of(
+        mut child: Child,
+        witness: Option<Witness>,
+        lock: OwnedFd,
+        control: Arc<Control>,
+    ) -> End {
         let (told, gone) = watch::channel(false);
         let kill = Arc::new(Notify::new());
         let killed = Arc::clone(&kill);
@@ -162,6 +172,9 @@ impl End {
                 () = killed.notified() => kill_half_started(&mut child).await,
             }
             control.hang_up();
+            while witness.as_ref().is_some_and(Witness::is_there) {
+                tokio::time::sleep(WITNESS_POLL).await;
+            }
             drop(lock);
             told.send_replace(true);
         });

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::io::AsyncReadExt;
 use tokio::process::ChildStderr;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::config::{LocalEnvironmentsConfig, RunAs};
 use super::control::Control;
@@ -19,7 +19,8 @@ use super::home::{self, Home};
 use super::launch::{self, Launched, Launcher};
 use super::proxy::{Proxy, Reach, Rules};
 use super::wire::Setup;
-use super::{facts, layout, refusal, variables};
+use super::witness::Witness;
+use super::{descriptors, facts, identity, refusal, variables};
 use crate::engine::ids::{Kind, random};
 use crate::engine::ports::{
     Environment, EnvironmentError, EnvironmentSpec, Environments, ExecHow, ExecSpec, Ids,
@@ -36,6 +37,8 @@ pub struct LocalEnvironments {
     /// Whom sandboxes run as, if that is not us.
     run_as: Option<RunAs>,
     reach: Reach,
+    /// For all proxies together, so that agents cannot use up this process's descriptors.
+    connections: Arc<Semaphore>,
     launcher: OnceLock<Launcher>,
     open: Mutex<HashMap<String, Arc<Slot>>>,
     works: OnceLock<()>,
@@ -45,17 +48,26 @@ pub struct LocalEnvironments {
 type Slot = tokio::sync::Mutex<Option<Arc<LocalEnvironment>>>;
 
 impl LocalEnvironments {
-    /// Opens the program that will be PID 1; makes nothing and starts nothing.
-    pub fn new(config: LocalEnvironmentsConfig) -> io::Result<LocalEnvironments> {
+    /// Opens the program that will be PID 1 and raises this process's limit of open descriptors; makes nothing and starts nothing.
+    pub fn new(mut config: LocalEnvironmentsConfig) -> io::Result<LocalEnvironments> {
+        // The launcher is started elsewhere than here.
+        let read_only = config.read_only.iter_mut();
+        for path in read_only.chain(&mut config.bwrap).chain([&mut config.root]) {
+            *path = std::path::absolute(&path)?;
+        }
         let program = launch::open_program(&config.program)?;
-        let run_as = rustix::process::geteuid()
-            .is_root()
-            .then_some(config.run_as);
+        let run_as = identity::to_become(config.run_as);
         Ok(LocalEnvironments {
             config,
             program,
             run_as,
             reach: Reach::default(),
+            // Two descriptors each, and half of all for everything else.
+            connections: Arc::new(Semaphore::new(
+                usize::try_from(descriptors::allow_many() / 4)
+                    .unwrap_or(256)
+                    .min(Semaphore::MAX_PERMITS),
+            )),
             launcher: OnceLock::new(),
             open: Mutex::new(HashMap::new()),
             works: OnceLock::new(),
@@ -70,6 +82,12 @@ impl LocalEnvironments {
 
     fn slot(&self, id: &str) -> Arc<Slot> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        // Those that ended meanwhile still hold their socket. A slot that somebody waits for has a second holder.
+        open.retain(|_, slot| {
+            let alive =
+                |open: &Option<Arc<LocalEnvironment>>| open.as_ref().is_some_and(|e| e.is_alive());
+            Arc::strong_count(slot) > 1 || slot.try_lock().is_ok_and(|open| alive(&open))
+        });
         Arc::clone(open.entry(id.to_owned()).or_default())
     }
 
@@ -88,7 +106,7 @@ impl LocalEnvironments {
             bwrap,
             program,
             run_as: self.run_as,
-            shown: layout::survey(&self.config.read_only),
+            read_only: self.config.read_only.clone(),
             tmp_bytes: self.config.limits.tmp_bytes,
         }))
     }
@@ -153,26 +171,29 @@ impl LocalEnvironments {
         let greeted = tokio::time::timeout(patience, control.greet(setup)).await;
         let Ok(Ok(listener)) = greeted else {
             control.hang_up();
-            if greeted.is_err() {
+            let too_late = greeted.is_err();
+            if too_late {
                 launch::kill_half_started(&mut started.child).await;
             }
             let said = said(stderr).await;
             let _ = started.child.wait().await;
-            return Err(match greeted {
-                Err(_) => EnvironmentError::Failed(format!(
-                    "the sandbox was not ready after {} ms",
-                    patience.as_millis()
-                )),
-                Ok(_) if sandboxed => self.refused(true, false, said),
-                Ok(_) => EnvironmentError::Failed(said),
+            return Err(if too_late {
+                let ms = patience.as_millis();
+                EnvironmentError::Failed(format!("the sandbox was not ready after {ms} ms"))
+            } else if sandboxed {
+                self.refused(true, false, said)
+            } else {
+                EnvironmentError::Failed(said)
             });
         };
-        let proxy = match (listener, rules) {
-            (Some(listener), Some(rules)) => Proxy::start(listener, rules, self.reach.clone())
-                .map(Some)
-                .map_err(|e| failed("cannot start its proxy", &e))?,
-            _ => None,
-        };
+        let proxy = self.proxy(listener, rules)?;
+        let witness = started.child.id().and_then(|pid| match spec.isolation {
+            Isolation::Sandbox => Witness::child_of(pid),
+            Isolation::UnsafeNone => Witness::of(pid),
+        });
+        if let Some(witness) = &witness {
+            home::note(&home.lock, witness).map_err(|e| failed("cannot note its process", &e))?;
+        }
         tokio::spawn(Arc::clone(&control).listen());
         let variables = match spec.isolation {
             Isolation::Sandbox => variables::sandboxed(proxied),
@@ -180,12 +201,26 @@ impl LocalEnvironments {
         };
         Ok(LocalEnvironment {
             spec: spec.clone(),
-            end: End::of(started.child, home.lock, Arc::clone(&control)),
+            end: End::of(started.child, witness, home.lock, Arc::clone(&control)),
             control,
             workspace: home.workspace,
             variables,
             proxy: std::sync::Mutex::new(proxy),
         })
+    }
+
+    fn proxy(
+        &self,
+        listener: Option<OwnedFd>,
+        rules: Option<Rules>,
+    ) -> Result<Option<Proxy>, EnvironmentError> {
+        let (Some(listener), Some(rules)) = (listener, rules) else {
+            return Ok(None);
+        };
+        let shared = Arc::clone(&self.connections);
+        Proxy::start(listener, rules, self.reach.clone(), shared)
+            .map(Some)
+            .map_err(|e| failed("cannot start its proxy", &e))
     }
 
     fn setup(&self, sandboxed: bool, proxy: bool, workspace: &str) -> Setup {
@@ -277,14 +312,7 @@ impl Environments for LocalEnvironments {
             environment.close().await;
         }
         let wait = Duration::from_millis(self.config.lock_wait_ms);
-        let removed = home::remove(&self.config.root, id, wait).await;
-        drop(open);
-        let mut slots = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        // Two holders: the table and this call. A third would be an open that waits for its turn.
-        if Arc::strong_count(&slot) <= 2 {
-            slots.remove(id);
-        }
-        removed
+        home::remove(&self.config.root, id, wait).await
     }
 
     async fn check(&self, isolation: Isolation) -> Result<(), EnvironmentError> {

@@ -85,6 +85,7 @@ impl Exec {
             running,
             output: Some(output),
             how: None,
+            condemned: false,
             ending: false,
             deadline: began.checked_add(Duration::from_millis(self.timeout_ms)),
         };
@@ -108,7 +109,9 @@ struct Course {
     output: Option<pipe::Receiver>,
     /// How it ended, once decided.
     how: Option<ExecHow>,
-    /// Its tree is being ended, and PID 1 has not said yet that it is gone.
+    /// Its tree is to end, because of time or cancel.
+    condemned: bool,
+    /// PID 1 has not said yet that the tree is gone.
     ending: bool,
     /// When patience with the present state ends.
     deadline: Option<Instant>,
@@ -130,38 +133,40 @@ impl Course {
     ) -> Result<ExecHow, EnvironmentError> {
         let mut buffer = vec![0; CHUNK_BYTES];
         loop {
-            let cancellable = !self.ending && self.how != Some(ExecHow::Cancelled);
             let next = tokio::select! {
                 read = read(&mut self.output, &mut buffer) => Next::Output(read),
                 event = self.running.event() => Next::Event(event),
                 () = until(self.deadline) => Next::Deadline,
-                () = turned_true(&mut exec.cancel), if cancellable => Next::Cancel,
+                () = turned_true(&mut exec.cancel), if !self.condemned => Next::Cancel,
             };
+            let mut late = false;
             match next {
-                Next::Output(Ok(n)) if n > 0 => {
-                    kept.push(&buffer[..n]);
-                    if let Ok(room) = exec.live.try_reserve() {
-                        room.send(Bytes::copy_from_slice(&buffer[..n]));
-                    }
-                }
+                Next::Output(Ok(n)) if n > 0 => say(&buffer[..n], exec, kept),
                 Next::Output(_) => self.output = None,
-                Next::Event(Some(event)) => self.take(event, kept),
+                Next::Event(Some(Event::Exceeded(what))) => {
+                    say(format!("\n[{what}]\n").as_bytes(), exec, kept);
+                }
+                Next::Event(Some(event)) => self.take(event),
                 Next::Event(None) => return Err(lost("its PID 1 ended")),
                 Next::Deadline if self.ending => {
                     self.running.give_up();
                     return Err(lost("a process tree could not be ended"));
                 }
-                Next::Deadline if self.how.is_some() => return Ok(self.finish()),
+                Next::Deadline if self.how.is_some() => late = true,
                 Next::Deadline => self.end(ExecHow::TimedOut).await?,
                 Next::Cancel => self.end(ExecHow::Cancelled).await?,
             }
-            if self.how.is_some() && !self.ending && self.output.is_none() {
-                return Ok(self.finish());
+            if late || self.how.is_some() && !self.ending && self.output.is_none() {
+                if self.condemned || !*exec.cancel.borrow() {
+                    return Ok(self.finish());
+                }
+                // The cancel came at the same moment: what is left in the background goes too.
+                self.end(ExecHow::Cancelled).await?;
             }
         }
     }
 
-    fn take(&mut self, event: Event, kept: &mut Kept) {
+    fn take(&mut self, event: Event) {
         match event {
             Event::NotStarted(reason) => self.decided(ExecHow::NotStarted(reason)),
             Event::Exited(Status::Code(code)) => self.decided(ExecHow::Exited(code)),
@@ -170,20 +175,22 @@ impl Course {
                 self.ending = false;
                 self.deadline = Instant::now().checked_add(LINGER);
             }
-            Event::Exceeded(what) => kept.push(format!("\n[{what}]\n").as_bytes()),
+            Event::Exceeded(_) => {}
         }
     }
 
     fn decided(&mut self, how: ExecHow) {
-        // A command that ends while it is being ended has been ended.
+        // A command that ends because it is being ended has been ended.
         if self.how.is_none() {
             self.how = Some(how);
             self.deadline = Instant::now().checked_add(LINGER);
         }
     }
 
+    /// Ends the tree. A command whose own process had ended before keeps its exit code; what it left running goes all the same.
     async fn end(&mut self, how: ExecHow) -> Result<(), EnvironmentError> {
-        self.how = Some(how);
+        self.how.get_or_insert(how);
+        self.condemned = true;
         self.ending = true;
         self.deadline = Instant::now().checked_add(ENDING);
         self.running
@@ -199,6 +206,14 @@ impl Course {
             tokio::spawn(discard(output));
         }
         self.how.unwrap_or(ExecHow::Cancelled)
+    }
+}
+
+/// Keeps output and shows it live, unless nobody takes it at once.
+fn say(bytes: &[u8], exec: &Exec, kept: &mut Kept) {
+    kept.push(bytes);
+    if let Ok(room) = exec.live.try_reserve() {
+        room.send(Bytes::copy_from_slice(bytes));
     }
 }
 

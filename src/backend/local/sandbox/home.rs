@@ -15,6 +15,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::config::RunAs;
+use super::witness::Witness;
 use crate::engine::ids::{Kind, well_formed};
 use crate::engine::ports::EnvironmentError;
 
@@ -116,10 +117,29 @@ fn take_lock(dir: &OwnedFd, dir_path: &Path) -> io::Result<Option<OwnedFd>> {
     // Whoever held it before may have removed the environment: then this lock is of a file that has no name any more.
     let held = fstat(&lock)?;
     match stat(dir_path.join("lock")) {
-        Ok(named) if (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino) => Ok(Some(lock)),
+        Ok(named) if (named.st_dev, named.st_ino) == (held.st_dev, held.st_ino) => {
+            Ok(Some(lock).filter(|lock| !is_occupied(lock)))
+        }
         Ok(_) | Err(Errno::NOENT) => Ok(None),
         Err(e) => Err(e.into()),
     }
+}
+
+/// Whether the sandbox of the last holder is still there, though it let go of the lock.
+fn is_occupied(lock: &OwnedFd) -> bool {
+    let mut text = [0; 256];
+    let read = rustix::io::pread(lock, &mut text, 0).unwrap_or(0);
+    let witness = std::str::from_utf8(&text[..read])
+        .ok()
+        .and_then(|text| text.parse::<Witness>().ok());
+    witness.is_some_and(|witness| witness.is_there())
+}
+
+/// Notes in the lock who runs in the environment.
+pub(super) fn note(lock: &OwnedFd, witness: &Witness) -> io::Result<()> {
+    let text = witness.to_string();
+    rustix::io::pwrite(lock, text.as_bytes(), 0)?;
+    Ok(rustix::fs::ftruncate(lock, text.len() as u64)?)
 }
 
 fn give(dir: &OwnedFd, owner: Option<RunAs>) -> io::Result<()> {

@@ -11,6 +11,7 @@ use tokio::process::{Child, Command};
 
 use super::config::RunAs;
 use super::layout::{self, GENERATED, Launch, Shown};
+use super::wire::MAX_PACKET_BYTES;
 
 /// What a launch needs, the same for every environment of this process.
 pub(super) struct Launcher {
@@ -20,8 +21,8 @@ pub(super) struct Launcher {
     pub(super) program: OwnedFd,
     /// Whom to become first; `None` when this process is an ordinary user already.
     pub(super) run_as: Option<RunAs>,
-    /// What is shown read-only.
-    pub(super) shown: Vec<Shown>,
+    /// What is shown read-only beside the system.
+    pub(super) read_only: Vec<PathBuf>,
     /// Size of each temporary file system.
     pub(super) tmp_bytes: u64,
 }
@@ -46,12 +47,14 @@ impl Launcher {
             .map(|(path, content)| memory_file(path, content))
             .collect::<io::Result<Vec<OwnedFd>>>()?;
         let numbers: Vec<RawFd> = generated.iter().map(AsRawFd::as_raw_fd).collect();
+        // Anew each time: an upgrade of the machine may have moved things.
+        let shown = layout::survey(&self.read_only);
         let demotion = self
             .run_as
-            .map(|run_as| Demotion::new(run_as, workspace))
+            .map(|run_as| Demotion::new(run_as, workspace, &shown, &self.bwrap))
             .transpose()?;
         let args = layout::arguments(&Launch {
-            shown: &self.shown,
+            shown: &shown,
             generated: &numbers,
             program: self.program.as_raw_fd(),
             workspace: demotion.as_ref().map_or(workspace, |d| d.stage),
@@ -83,6 +86,7 @@ fn spawn(
     let flags = SocketFlags::CLOEXEC;
     let (control, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
     rustix::io::ioctl_fionbio(&control, true)?;
+    rustix::net::sockopt::set_socket_send_buffer_size(&control, 2 * MAX_PACKET_BYTES)?;
     command
         .env_clear()
         .current_dir("/")
@@ -117,12 +121,20 @@ struct Demotion {
 }
 
 impl Demotion {
-    fn new(run_as: RunAs, workspace: &Path) -> io::Result<Demotion> {
+    fn new(run_as: RunAs, workspace: &Path, shown: &[Shown], bwrap: &Path) -> io::Result<Demotion> {
         use std::os::unix::ffi::OsStrExt;
+        // What is mounted there covers what was there.
+        let covers = |stage: &str| {
+            bwrap.starts_with(stage)
+                || shown.iter().any(
+                    |shown| matches!(shown, Shown::Bind(source, _) if source.starts_with(stage)),
+                )
+        };
+        let is_dir = |stage: &str| std::fs::symlink_metadata(stage).is_ok_and(|m| m.is_dir());
         let stage = STAGES
             .iter()
-            .find(|stage| Path::new(stage).is_dir())
-            .ok_or_else(|| io::Error::other(format!("none of {STAGES:?} exists")))?;
+            .find(|stage| is_dir(stage) && !covers(stage))
+            .ok_or_else(|| io::Error::other(format!("none of {STAGES:?} is free")))?;
         Ok(Demotion {
             run_as,
             source: std::ffi::CString::new(workspace.as_os_str().as_bytes())?,

@@ -12,12 +12,14 @@
 mod capture;
 mod config;
 mod control;
+mod descriptors;
 mod environment;
 mod environments;
 mod erase;
 mod exec;
 mod facts;
 mod home;
+mod identity;
 pub mod init;
 mod kept;
 mod launch;
@@ -27,6 +29,7 @@ pub mod proxy;
 mod refusal;
 mod variables;
 mod wire;
+mod witness;
 
 pub use config::{EnvironmentLimits, LocalEnvironmentsConfig, RunAs};
 pub use environments::LocalEnvironments;

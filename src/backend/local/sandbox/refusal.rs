@@ -48,23 +48,23 @@ fn cause_and_remedy(facts: &Facts) -> (String, String) {
             "let others execute it (chmod o+rx on the file)",
         );
     }
+    if said.contains("mount proc") && facts.proc_is_masked {
+        return (
+            format!("a fresh /proc may not be mounted, because this container's own is masked ({said})"),
+            "start the container with --security-opt systempaths=unconfined (Kubernetes: procMount: Unmasked), or run outside of it"
+                .to_owned(),
+        );
+    }
     if facts.max_user_namespaces == Some(0) {
         return fixed(
             "user namespaces are switched off (user.max_user_namespaces is 0)",
             "raise it: sysctl -w user.max_user_namespaces=15000, and keep it in /etc/sysctl.d",
         );
     }
-    if facts.unprivileged_userns_clone == Some(0) && !said.contains("proc") {
+    if facts.unprivileged_userns_clone == Some(0) {
         return fixed(
             "user namespaces are reserved for root (kernel.unprivileged_userns_clone is 0)",
             "set it to 1: sysctl -w kernel.unprivileged_userns_clone=1, and keep it in /etc/sysctl.d",
-        );
-    }
-    if said.contains("mount proc") || (said.contains("/proc") && facts.proc_is_masked) {
-        return (
-            format!("a fresh /proc may not be mounted, because this container's own is masked ({said})"),
-            "start the container with --security-opt systempaths=unconfined (Kubernetes: procMount: Unmasked), or run outside of it"
-                .to_owned(),
         );
     }
     let refused = facts.start_refused || denied(&facts.said);

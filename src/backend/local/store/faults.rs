@@ -39,9 +39,10 @@ pub(super) fn refused(error: &rusqlite::Error, path: &Path) -> StoreError {
 pub(super) fn refused_io(error: &io::Error, path: &Path) -> StoreError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => full(path),
-        io::ErrorKind::PermissionDenied
-        | io::ErrorKind::ReadOnlyFilesystem
-        | io::ErrorKind::NotFound => read_only(path, &error.to_string()),
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            read_only(path, &error.to_string())
+        }
+        io::ErrorKind::NotFound => cannot_open(path, &error.to_string()),
         _ => StoreError::Unavailable(format!("{}: {error}", path.display())),
     }
 }

@@ -3,7 +3,10 @@
 //! Either every answer of a group that wrote is backed by the same successful COMMIT, or none is given. A group that fails
 //! without a trace is tried again commit by commit, so that one that does not fit takes no other with it.
 
+use std::sync::Arc;
+
 use rusqlite::Connection;
+use rusqlite::hooks::Wal;
 
 use super::faults;
 use super::open::{Place, version};
@@ -25,14 +28,31 @@ enum Failure {
     Unknown(StoreError),
 }
 
-/// The writing connection, opened again after trouble.
-pub(super) struct Grouper<'a> {
-    pub(super) place: &'a Place,
-    pub(super) counters: &'a Counters,
-    pub(super) conn: Option<Connection>,
+/// The writing connection, replaced after trouble.
+pub(super) struct Grouper {
+    place: Arc<Place>,
+    counters: Arc<Counters>,
+    conn: Option<Connection>,
+    /// The connection is not to be used again. It stays open until there is another, so that the WAL stays where it is.
+    worn: bool,
 }
 
-impl Grouper<'_> {
+impl Grouper {
+    /// Opens nothing yet.
+    pub(super) fn new(place: Arc<Place>, counters: Arc<Counters>) -> Grouper {
+        Grouper {
+            place,
+            counters,
+            conn: None,
+            worn: false,
+        }
+    }
+
+    /// The connection, if there is a good one.
+    pub(super) fn connection(&self) -> Option<&Connection> {
+        self.conn.as_ref().filter(|_| !self.worn)
+    }
+
     /// Commits a group and answers each of its commits, in order.
     pub(super) fn run(&mut self, commits: &[Commit]) -> Vec<Answer> {
         match self.attempt(commits) {
@@ -49,31 +69,32 @@ impl Grouper<'_> {
 
     fn attempt(&mut self, commits: &[Commit]) -> Result<Vec<Answer>, Failure> {
         self.place.guard().map_err(Failure::Whole)?;
-        if self.conn.is_none() {
-            let conn = self.open().map_err(Failure::Whole)?;
-            self.conn = Some(conn);
-        }
-        let conn = self.conn.as_ref().expect("opened just above");
-        let result = transact(conn, commits, self.place, self.counters);
+        let conn = match &mut self.conn {
+            Some(conn) if !self.worn => conn,
+            conn => {
+                let new = open(&self.place, &self.counters).map_err(Failure::Whole)?;
+                self.worn = false;
+                // Closing the old one rolls back what it may have left open.
+                conn.insert(new)
+            }
+        };
+        let result = transact(conn, commits, &self.place, &self.counters);
         let clean = conn.is_autocommit()
             || (conn.execute_batch("ROLLBACK").is_ok() && conn.is_autocommit());
-        if !clean || matches!(result, Err(Failure::Whole(_) | Failure::Unknown(_))) {
-            // Closing it rolls back what was left open; whatever was wrong with it does not stay.
-            self.conn = None;
-        }
+        self.worn = !clean || matches!(result, Err(Failure::Whole(_) | Failure::Unknown(_)));
         result
     }
+}
 
-    fn open(&self) -> Result<Connection, StoreError> {
-        let mut conn = self.place.connect_writer()?;
-        let log = self.counters.log();
-        conn.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, pages: i32| {
-            log.committed(pages.max(0) as u64);
-            Ok(())
-        }))
-        .map_err(|e| faults::refused(&e, &self.place.path))?;
-        Ok(conn)
-    }
+fn open(place: &Place, counters: &Counters) -> Result<Connection, StoreError> {
+    let mut conn = place.connect_writing()?;
+    let log = Arc::clone(counters.log());
+    conn.wal_hook(Some(move |_: &mut Wal, pages: i32| {
+        log.committed(u64::try_from(pages).unwrap_or(0));
+        Ok(())
+    }))
+    .map_err(|e| faults::refused(&e, &place.path))?;
+    Ok(conn)
 }
 
 fn transact(

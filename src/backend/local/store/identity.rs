@@ -8,9 +8,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Device and inode of the database, its WAL and its shared index. While they are open their inode numbers can't be reused.
+/// Device and inode of the database, its WAL and its shared index, as far as they exist: on a read-only mount the latter two may
+/// not. While they are open their inode numbers can't be reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Identity([(u64, u64); 3]);
+pub(super) struct Identity([Option<(u64, u64)>; 3]);
 
 /// Where the three files are.
 #[derive(Clone, Debug)]
@@ -30,13 +31,16 @@ impl Files {
         }
     }
 
-    /// What is there now; `None` when one of them is missing.
-    pub(super) fn identity(&self) -> Option<Identity> {
-        let mut found = [(0, 0); 3];
-        for (slot, path) in found.iter_mut().zip(&self.paths) {
-            *slot = inode(path)?;
-        }
-        Some(Identity(found))
+    /// What is there now.
+    pub(super) fn identity(&self) -> Identity {
+        Identity(self.paths.each_ref().map(|path| inode(path)))
+    }
+}
+
+impl Identity {
+    /// Device and inode of the database itself.
+    pub(super) fn database(&self) -> Option<(u64, u64)> {
+        self.0[0]
     }
 }
 

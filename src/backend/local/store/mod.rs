@@ -4,9 +4,10 @@
 //! answers. Reads go to a few threads with a connection each. Between processes a pair of file locks makes turns. The surprise: a
 //! SQLite file can be removed or replaced under an open connection without any error, so the store checks for that itself.
 //!
-//! Read in this order: [`schema`] and [`rows`] (what is stored), [`group`] (one transaction), [`writer`] and [`queue`] (the
-//! thread), [`turnstile`] (turns between processes), [`helper`] (checkpoints), [`readers`], [`open`] and [`identity`].
+//! Read in this order: `schema` and `rows` (what is stored), `group` (one transaction), `writer` and `queue` (the
+//! thread), `turnstile` (turns between processes), `checkpoint` and `helper`, `readers`, `open` and `identity`.
 
+mod checkpoint;
 mod faults;
 mod group;
 mod helper;
@@ -17,13 +18,13 @@ mod readers;
 mod rows;
 mod schema;
 mod stats;
+mod threads;
 mod turnstile;
 mod upkeep;
 mod writer;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::thread;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -33,11 +34,12 @@ use self::open::Place;
 use self::queue::Queue;
 use self::readers::Readers;
 use self::stats::Counters;
+use self::threads::{Ended, spawn};
 use self::writer::Writer;
 use crate::engine::ports::{Commit, Committed, Key, Page, Range, Record, Store, StoreError};
 
 pub use self::open::Durability;
-pub use self::rows::INLINE_MAX_BYTES;
+pub use self::rows::{INLINE_NEW_BYTES, INLINE_ROW_BYTES};
 pub use self::stats::StoreStats;
 pub use self::upkeep::{BackupError, Health};
 
@@ -52,7 +54,8 @@ const CLOSING: Duration = Duration::from_secs(2);
 /// How a store is opened. The default is right for everything but tests and measurements.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreOptions {
-    /// How long a commit waits for its turn while another process keeps it, in milliseconds.
+    /// How long a commit waits for its turn while another process keeps it, in milliseconds. Foreign programs that keep the
+    /// database locked are waited for no longer than 5 s.
     pub patience_ms: u64,
     /// Threads that read, at most.
     pub readers: usize,
@@ -84,7 +87,6 @@ pub struct SqliteStore {
     helper: Arc<Helper>,
     writer: Mutex<Option<Ended>>,
     readers: Readers,
-    options: StoreOptions,
 }
 
 impl SqliteStore {
@@ -95,17 +97,15 @@ impl SqliteStore {
     /// [`StoreError::Broken`] when an operator must act: no space, no permission, not our database, a newer schema.
     /// [`StoreError::Unavailable`] when another program keeps the file locked.
     pub fn open(path: &Path, options: StoreOptions) -> Result<SqliteStore, StoreError> {
-        let (place, conn) = open::open(path, options.durability)?;
-        let place = Arc::new(place);
+        let place = Arc::new(open::open(path, options)?);
         let counters = Arc::new(Counters::default());
         let queue = Arc::new(Queue::default());
         let helper = Arc::new(Helper::new(
             Arc::clone(&place),
             Arc::clone(&queue),
-            counters.log(),
-            Duration::from_millis(options.patience_ms),
+            Arc::clone(counters.log()),
         ));
-        let readers = Readers::new(Arc::clone(&place), conn, options.readers);
+        let readers = Readers::new(Arc::clone(&place));
         Ok(SqliteStore {
             place,
             counters,
@@ -113,7 +113,6 @@ impl SqliteStore {
             helper,
             writer: Mutex::new(None),
             readers,
-            options,
         })
     }
 
@@ -127,56 +126,38 @@ impl SqliteStore {
         self.counters.snapshot()
     }
 
-    /// Starts the writer and its helper, once.
+    /// Starts the writer, once.
     fn start(&self) -> Result<(), StoreError> {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.is_some() {
             return Ok(());
         }
         let (alive, ended) = mpsc::channel();
-        let helper = Arc::clone(&self.helper);
-        let thread = Writer {
-            place: Arc::clone(&self.place),
-            queue: Arc::clone(&self.queue),
-            helper: Arc::clone(&self.helper),
-            counters: Arc::clone(&self.counters),
-            gather: self.options.gather,
-        };
-        spawn("store-helper", alive.clone(), move || helper.run())?;
-        spawn("store-writer", alive, move || thread.run())?;
+        let life = Writer::new(
+            Arc::clone(&self.place),
+            Arc::clone(&self.queue),
+            Arc::clone(&self.helper),
+            Arc::clone(&self.counters),
+        );
+        spawn("store-writer", alive.clone(), move || life.run())?;
+        self.helper.enable(alive);
         *writer = Some(ended);
         Ok(())
     }
 }
 
-/// Hears the end of the writer and its helper: both hold the other end until then.
-type Ended = mpsc::Receiver<()>;
-
-fn spawn(
-    name: &str,
-    alive: mpsc::Sender<()>,
-    life: impl FnOnce() + Send + 'static,
-) -> Result<(), StoreError> {
-    thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(move || {
-            life();
-            drop(alive);
-        })
-        .map(drop)
-        .map_err(|e| StoreError::Unavailable(format!("the thread {name} can't start: {e}")))
-}
-
 impl Drop for SqliteStore {
     fn drop(&mut self) {
+        // All are told first and waited for afterwards; the readers are waited for when their pool is dropped.
         self.queue.close();
         self.helper.close();
+        self.readers.close();
         let writer = self
             .writer
             .get_mut()
             .unwrap_or_else(PoisonError::into_inner);
         if let Some(ended) = writer.take() {
-            // A writer that waits for another process's turn may never end; it holds nothing that others need.
+            // A writer that waits for its turn may never end while another process keeps it. Nobody needs what it holds.
             let _ = ended.recv_timeout(CLOSING);
         }
     }

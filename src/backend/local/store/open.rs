@@ -5,22 +5,22 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
+use rustix::fs::{StatVfsMountFlags, statvfs};
 
-use super::faults;
-use super::identity::{Files, Identity, inode};
+use super::identity::{Files, Identity, inode, suffixed};
 use super::schema::{self, Found, STEPS};
 use super::turnstile::Turnstile;
+use super::{StoreOptions, faults};
 use crate::engine::ports::StoreError;
 
-/// Patience for locks that foreign programs hold; our own processes take turns and hardly need it.
+/// Patience for locks that foreign programs hold, at most; our own processes take turns and hardly need it.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Page cache of the connection that writes, in KiB.
-const WRITER_CACHE_KIB: i64 = 16 * 1024;
 
 /// How much of a commit is on the disk when it is acknowledged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,63 +42,76 @@ pub(super) struct Place {
     pub(super) files: Files,
     /// What they were when it was opened.
     pub(super) identity: Identity,
-    /// The pragma behind it is a setting of each connection.
-    pub(super) durability: Durability,
+    /// How it was opened.
+    pub(super) options: StoreOptions,
+    /// The connection that opened it, for whoever needs one first.
+    spare: Mutex<Option<Connection>>,
 }
 
 impl Place {
     /// Whether the files are still those that were opened.
     pub(super) fn guard(&self) -> Result<(), StoreError> {
-        if self.files.identity() == Some(self.identity) {
+        if self.files.identity() == self.identity {
             Ok(())
         } else {
             Err(faults::replaced(&self.path))
         }
     }
 
-    /// One more connection to the same files.
-    pub(super) fn connect(&self) -> Result<Connection, StoreError> {
+    /// A new connection to the same files, for a while: when it is closed, another one must be open, or SQLite removes the WAL.
+    pub(super) fn connect_briefly(&self) -> Result<Connection, StoreError> {
         self.guard()?;
-        let conn = connection(&self.path)?;
+        let conn = connection(&self.path, self.options)?;
         // The first read opens the WAL and its index, so that the guard after it speaks of the files in use.
         version(&conn).map_err(|e| faults::refused(&e, &self.path))?;
         self.guard()?;
         Ok(conn)
     }
 
-    /// A connection for the writer.
-    pub(super) fn connect_writer(&self) -> Result<Connection, StoreError> {
+    /// A connection that stays open until the store is closed.
+    pub(super) fn connect(&self) -> Result<Connection, StoreError> {
+        let spare = self
+            .spare
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        spare.map_or_else(|| self.connect_briefly(), Ok)
+    }
+
+    /// The same with the settings for writing.
+    pub(super) fn connect_writing(&self) -> Result<Connection, StoreError> {
         let conn = self.connect()?;
-        writer_settings(&conn, self.durability).map_err(|e| faults::refused(&e, &self.path))?;
+        writer_settings(&conn, self.options.durability)
+            .map_err(|e| faults::refused(&e, &self.path))?;
         Ok(conn)
     }
 }
 
-/// Opens the database at `path`, creating or migrating it, and answers with the first connection.
-pub(super) fn open(path: &Path, durability: Durability) -> Result<(Place, Connection), StoreError> {
+/// Opens the database at `path`, creating or migrating it.
+pub(super) fn open(path: &Path, options: StoreOptions) -> Result<Place, StoreError> {
     let path = settle_path(path)?;
     let before = inode(&path);
-    let mut conn = connection(&path)?;
+    let mut conn = connection(&path, options)?;
     let refused = |e: rusqlite::Error| faults::refused(&e, &path);
     let empty = fs::metadata(&path).is_ok_and(|m| m.len() == 0);
     let current = !empty
         && matches!(schema::look(&conn).map_err(refused)?, Found::Version(v) if v == STEPS.len() as i64)
-        && journal_mode(&conn, "PRAGMA journal_mode").map_err(refused)?;
+        && (is_frozen(&path) || journal_mode(&conn, "PRAGMA journal_mode").map_err(refused)?);
     if !current {
         prepare(&mut conn, &path)?;
     }
     let files = Files::of(&path);
-    let identity = files
-        .identity()
-        .filter(|_| before.is_some() && inode(&path) == before)
-        .ok_or_else(|| faults::replaced(&path))?;
-    let place = Place {
+    let identity = files.identity();
+    if before.is_none() || identity.database() != before {
+        return Err(faults::replaced(&path));
+    }
+    Ok(Place {
         path,
         files,
         identity,
-        durability,
-    };
-    Ok((place, conn))
+        options,
+        spare: Mutex::new(Some(conn)),
+    })
 }
 
 /// The schema version that the file has now.
@@ -166,13 +179,39 @@ fn create(path: &Path) -> io::Result<()> {
         .map(drop)
 }
 
-fn connection(path: &Path) -> Result<Connection, StoreError> {
+fn connection(path: &Path, options: StoreOptions) -> Result<Connection, StoreError> {
+    let refused = |e: rusqlite::Error| faults::refused(&e, path);
     // A connection is used by one thread at a time, so SQLite's own mutex on it is not needed.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let conn = Connection::open_with_flags(path, flags).map_err(|e| faults::refused(&e, path))?;
-    conn.busy_timeout(BUSY_TIMEOUT)
-        .map_err(|e| faults::refused(&e, path))?;
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let conn = if is_frozen(path) {
+        let flags = flags | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        Connection::open_with_flags(frozen_uri(path), flags)
+    } else {
+        Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_WRITE)
+    }
+    .map_err(refused)?;
+    let patience = Duration::from_millis(options.patience_ms).min(BUSY_TIMEOUT);
+    conn.busy_timeout(patience).map_err(refused)?;
     Ok(conn)
+}
+
+/// Whether the database can't change: it is on a read-only mount and has no WAL. SQLite wants to be told, or it tries to create one.
+/// (Should the same file be writable through another mount, a writer there creates a WAL, which [`Place::guard`] notices.)
+fn is_frozen(path: &Path) -> bool {
+    statvfs(path).is_ok_and(|fs| fs.f_flag.contains(StatVfsMountFlags::RDONLY))
+        && fs::metadata(suffixed(path, "-wal")).map_or(true, |wal| wal.len() == 0)
+}
+
+fn frozen_uri(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => uri.push(char::from(*byte)),
+            letter if letter.is_ascii_alphanumeric() => uri.push(char::from(*letter)),
+            other => uri.push_str(&format!("%{other:02x}")),
+        }
+    }
+    uri + "?immutable=1"
 }
 
 /// Runs a journal_mode pragma; whether the answer is WAL.
@@ -182,16 +221,14 @@ fn journal_mode(conn: &Connection, pragma: &str) -> rusqlite::Result<bool> {
 }
 
 fn writer_settings(conn: &Connection, durability: Durability) -> rusqlite::Result<()> {
-    let synchronous = match durability {
-        Durability::Full => "FULL",
-        Durability::ProcessOnly => "NORMAL",
-    };
-    // Checkpoints are made by our own policy. `fullfsync` matters on macOS alone, where fsync does not reach the platter.
-    conn.execute_batch(&format!(
-        "PRAGMA synchronous={synchronous};
-         PRAGMA fullfsync=1;
-         PRAGMA wal_autocheckpoint=0;
-         PRAGMA cache_size=-{WRITER_CACHE_KIB};
-         PRAGMA temp_store=MEMORY;"
-    ))
+    // Checkpoints are made by our own policy, so every connection that writes sets a hook, which takes the place of SQLite's
+    // automatic ones. Larger caches and memory maps were measured to gain nothing.
+    conn.execute_batch(match durability {
+        // Elsewhere `fsync` reaches the platter; on macOS it takes a pragma.
+        Durability::Full if cfg!(target_os = "macos") => {
+            "PRAGMA synchronous=FULL; PRAGMA fullfsync=1"
+        }
+        Durability::Full => "PRAGMA synchronous=FULL",
+        Durability::ProcessOnly => "PRAGMA synchronous=NORMAL",
+    })
 }

@@ -1,12 +1,13 @@
 //! Reads: a few threads, each with its own connection.
 //!
 //! A point read takes microseconds when its pages are in memory and a disk access when they are not, so it may not run on the
-//! async runtime's threads. Threads start when a read finds no idle one; the first takes over the connection that opened the
-//! store. Connections stay open for the life of the store, which also keeps the WAL's files in place.
+//! async runtime's threads. Threads start when a read finds no idle one. Connections stay open for the life of the store, which also
+//! keeps the WAL's files in place.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -15,12 +16,15 @@ use super::faults;
 use super::open::Place;
 use crate::engine::ports::StoreError;
 
+/// How long a reader trusts that the files are still the ones it has open. Looking costs a third of a point read, so it is not done
+/// for each; the writer does look before each group.
+const GUARD_EVERY: Duration = Duration::from_millis(10);
+
 type Job = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 
 /// The pool. Dropping it ends the threads after their current read.
 pub(super) struct Readers {
     shared: Arc<Shared>,
-    most: usize,
 }
 
 struct Shared {
@@ -29,31 +33,30 @@ struct Shared {
     arrived: Condvar,
 }
 
+#[derive(Default)]
 struct State {
     waiting: VecDeque<Job>,
     idle: usize,
     threads: Vec<JoinHandle<()>>,
-    first: Option<Connection>,
     closed: bool,
 }
 
 impl Readers {
-    /// A pool of at most `most` threads; none is started yet.
-    pub(super) fn new(place: Arc<Place>, first: Connection, most: usize) -> Readers {
+    /// A pool without threads yet.
+    pub(super) fn new(place: Arc<Place>) -> Readers {
         Readers {
             shared: Arc::new(Shared {
                 place,
-                state: Mutex::new(State {
-                    waiting: VecDeque::new(),
-                    idle: 0,
-                    threads: Vec::new(),
-                    first: Some(first),
-                    closed: false,
-                }),
+                state: Mutex::default(),
                 arrived: Condvar::new(),
             }),
-            most: most.max(1),
         }
+    }
+
+    /// Tells the threads to end after the reads that wait.
+    pub(super) fn close(&self) {
+        self.shared.lock().closed = true;
+        self.shared.arrived.notify_all();
     }
 
     /// Runs `read` on one of the threads.
@@ -64,10 +67,8 @@ impl Readers {
         let (answer, answered) = oneshot::channel();
         let place = Arc::clone(&self.shared.place);
         self.submit(Box::new(move |conn| {
-            let result = conn.and_then(|conn| {
-                place.guard()?;
-                read(conn).map_err(|e| faults::refused(&e, &place.path))
-            });
+            let result =
+                conn.and_then(|conn| read(conn).map_err(|e| faults::refused(&e, &place.path)));
             // Nobody waits any more when the caller was dropped.
             let _ = answer.send(result);
         }))?;
@@ -84,12 +85,11 @@ impl Readers {
         if state.waiting.len() <= state.idle {
             drop(state);
             self.shared.arrived.notify_one();
-        } else if state.threads.len() < self.most {
+        } else if state.threads.len() < self.shared.place.options.readers.max(1) {
             let shared = Arc::clone(&self.shared);
-            let first = state.first.take();
             match thread::Builder::new()
                 .name("store-reader".to_owned())
-                .spawn(move || shared.serve(first))
+                .spawn(move || shared.serve())
             {
                 Ok(thread) => state.threads.push(thread),
                 // The read is served by another thread, if there is one.
@@ -108,11 +108,8 @@ impl Readers {
 
 impl Drop for Readers {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
-        state.closed = true;
-        let threads = std::mem::take(&mut state.threads);
-        drop(state);
-        self.shared.arrived.notify_all();
+        self.close();
+        let threads = std::mem::take(&mut self.shared.lock().threads);
         for thread in threads {
             // A reader that panicked has nothing more to say.
             let _ = thread.join();
@@ -121,19 +118,23 @@ impl Drop for Readers {
 }
 
 impl Shared {
-    fn serve(&self, mut conn: Option<Connection>) {
+    fn serve(&self) {
+        let mut conn: Option<Connection> = None;
+        let mut guarded_at: Option<Instant> = None;
         while let Some(job) = self.next() {
-            if conn.is_none() {
-                match self.place.connect() {
-                    Ok(opened) => conn = Some(opened),
-                    Err(e) => {
-                        job(Err(e));
-                        continue;
-                    }
+            if guarded_at.is_none_or(|at| at.elapsed() >= GUARD_EVERY) {
+                if let Err(e) = self.place.guard() {
+                    job(Err(e));
+                    continue;
                 }
+                guarded_at = Some(Instant::now());
             }
-            if let Some(conn) = &conn {
-                job(Ok(conn));
+            match &conn {
+                Some(conn) => job(Ok(conn)),
+                None => match self.place.connect() {
+                    Ok(opened) => job(Ok(conn.insert(opened))),
+                    Err(e) => job(Err(e)),
+                },
             }
         }
     }

@@ -1,11 +1,20 @@
 //! Rows in the two tables: reads, and the effect of one commit inside a transaction that somebody else begins and ends.
+//!
+//! Where a value goes decides how many pages a commit touches, and so what it costs. A row that is put under `Absent` is expected
+//! to stay as it is (receipts, inputs, items, journal rows): its value goes to the right edge of `body`, where many share a page, and
+//! leaves its neighbours in `k` close together. A row that is put otherwise is expected to be rewritten (heads, Turns, agenda
+//! entries): its value stays in `k`, so that one page holds all of it. Neither expectation matters for what is read back.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 
 use crate::engine::ports::{Change, Commit, Guard, Key, Page, Range, Record, Write};
 
-/// The widest value, in bytes, that stays in the narrow table.
-pub const INLINE_MAX_BYTES: usize = 480;
+/// The widest value that stays in `k` when its row is put under `Absent`, in bytes.
+pub const INLINE_NEW_BYTES: usize = 100;
+
+/// The widest value that stays in `k` otherwise, in bytes together with its key: a wider row would not fit in a page of the tree
+/// four times and spill over to pages of its own.
+pub const INLINE_ROW_BYTES: usize = 940;
 
 const GET: &str =
     "SELECT k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n WHERE k.p = ?1 AND k.s = ?2";
@@ -97,7 +106,7 @@ pub(super) fn apply(conn: &Connection, commit: &Commit) -> rusqlite::Result<Appl
     }
     for (write, row) in commit.writes.iter().zip(&found) {
         match &write.change {
-            Change::Put(value) => put(conn, &write.key, value, row.as_ref(), commit)?,
+            Change::Put(value) => put(conn, write, value, row.as_ref(), commit)?,
             Change::Delete => delete(conn, &write.key, row.as_ref())?,
             Change::Check => {}
         }
@@ -138,12 +147,13 @@ fn holds(guard: Guard, row: Option<&Old>) -> bool {
 
 fn put(
     conn: &Connection,
-    key: &Key,
+    write: &Write,
     value: &[u8],
     old: Option<&Old>,
     commit: &Commit,
 ) -> rusqlite::Result<()> {
-    let body = place_body(conn, value, old.and_then(|o| o.body))?;
+    let key = &write.key;
+    let body = place_body(conn, value, old.and_then(|o| o.body), inline_max(write))?;
     let inline = body.is_none().then_some(value);
     match old {
         None => cached(conn, INSERT)?.execute(params![
@@ -165,9 +175,24 @@ fn put(
     Ok(())
 }
 
+/// The widest value that this write leaves in `k`.
+fn inline_max(write: &Write) -> usize {
+    match write.guard {
+        Guard::Absent => INLINE_NEW_BYTES,
+        Guard::Version(_) | Guard::Any => {
+            INLINE_ROW_BYTES.saturating_sub(write.key.partition.len() + write.key.sort.len())
+        }
+    }
+}
+
 /// Stores a wide value and answers its row; a narrow one has none. A row that existed is overwritten where it is, or removed.
-fn place_body(conn: &Connection, value: &[u8], old: Option<i64>) -> rusqlite::Result<Option<i64>> {
-    let wide = value.len() > INLINE_MAX_BYTES;
+fn place_body(
+    conn: &Connection,
+    value: &[u8],
+    old: Option<i64>,
+    inline_max: usize,
+) -> rusqlite::Result<Option<i64>> {
+    let wide = value.len() > inline_max;
     match (wide, old) {
         (false, None) => Ok(None),
         (false, Some(n)) => {

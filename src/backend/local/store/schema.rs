@@ -73,3 +73,67 @@ pub(super) fn migrate(conn: &mut Connection, steps: &[Step]) -> rusqlite::Result
     tx.commit()?;
     Ok(Found::Version(reached))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIRST: Step = "CREATE TABLE a(x); INSERT INTO a VALUES(1);";
+    const SECOND: Step = "CREATE TABLE b(y); INSERT INTO b SELECT x + 1 FROM a;";
+    const BROKEN: Step = "CREATE TABLE c(z); INSERT INTO nowhere VALUES(1);";
+
+    fn empty() -> Connection {
+        Connection::open_in_memory().expect("a database in memory")
+    }
+
+    fn number(conn: &Connection, sql: &str) -> i64 {
+        conn.query_row(sql, [], |row| row.get(0)).expect("a number")
+    }
+
+    #[test]
+    fn an_empty_file_gets_every_step() {
+        let mut conn = empty();
+        let steps = [FIRST, SECOND];
+        assert_eq!(migrate(&mut conn, &steps), Ok(Found::Version(2)));
+        assert_eq!(look(&conn), Ok(Found::Version(2)));
+        assert_eq!(number(&conn, "SELECT y FROM b"), 2);
+    }
+
+    #[test]
+    fn an_older_file_gets_only_what_it_lacks() {
+        let mut conn = empty();
+        assert_eq!(migrate(&mut conn, &[FIRST]), Ok(Found::Version(1)));
+        conn.execute_batch("UPDATE a SET x = 41").expect("data");
+        assert_eq!(migrate(&mut conn, &[FIRST, SECOND]), Ok(Found::Version(2)));
+        assert_eq!(number(&conn, "SELECT y FROM b"), 42);
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_the_file_as_it_was() {
+        let mut conn = empty();
+        assert_eq!(migrate(&mut conn, &[FIRST]), Ok(Found::Version(1)));
+        assert!(migrate(&mut conn, &[FIRST, SECOND, BROKEN]).is_err());
+        assert_eq!(look(&conn), Ok(Found::Version(1)));
+        assert_eq!(number(&conn, "SELECT count(*) FROM sqlite_schema"), 1);
+        assert!(conn.is_autocommit());
+    }
+
+    #[test]
+    fn a_current_and_a_newer_file_are_left_alone() {
+        let mut conn = empty();
+        let steps = [FIRST, SECOND];
+        assert_eq!(migrate(&mut conn, &steps), Ok(Found::Version(2)));
+        assert_eq!(migrate(&mut conn, &steps), Ok(Found::Version(2)));
+        assert_eq!(migrate(&mut conn, &[FIRST]), Ok(Found::Version(2)));
+        assert_eq!(number(&conn, "SELECT count(*) FROM b"), 1);
+    }
+
+    #[test]
+    fn a_foreign_file_is_left_alone() {
+        let mut conn = empty();
+        conn.execute_batch("CREATE TABLE songs(title)")
+            .expect("a table");
+        assert_eq!(migrate(&mut conn, STEPS), Ok(Found::Foreign));
+        assert_eq!(number(&conn, "SELECT count(*) FROM sqlite_schema"), 1);
+    }
+}

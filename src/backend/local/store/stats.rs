@@ -1,9 +1,12 @@
-//! What the store counts, for tests, benches and the checkpoint policy.
+//! What the store counts, for tests and benches.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 use rusqlite::ErrorCode;
+
+use super::checkpoint::Log;
 
 /// Counts since the store was opened, of this process alone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,6 +25,8 @@ pub struct StoreStats {
     pub busy: u64,
     /// Checkpoints made, by the helper or the writer.
     pub checkpoints: u64,
+    /// Time spent in transactions, from their begin to the end of their sync, in nanoseconds.
+    pub writing_ns: u64,
 }
 
 /// The counters behind [`StoreStats`].
@@ -31,27 +36,25 @@ pub(super) struct Counters {
     repeats: AtomicU64,
     syncs: AtomicU64,
     busy: AtomicU64,
+    writing_ns: AtomicU64,
     log: Arc<Log>,
 }
 
-/// The length of the WAL and how much of it is back in the database, in pages.
-#[derive(Debug, Default)]
-pub(super) struct Log {
-    length: AtomicU64,
-    copied: AtomicU64,
-    appended: AtomicU64,
-    checkpoints: AtomicU64,
-}
-
 impl Counters {
-    pub(super) fn log(&self) -> Arc<Log> {
-        Arc::clone(&self.log)
+    pub(super) fn log(&self) -> &Arc<Log> {
+        &self.log
     }
 
     pub(super) fn busy(&self, error: &rusqlite::Error) {
         if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) {
             self.busy.fetch_add(1, Relaxed);
         }
+    }
+
+    /// The writer was at work for `time`.
+    pub(super) fn worked(&self, time: Duration) {
+        let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        self.writing_ns.fetch_add(nanos, Relaxed);
     }
 
     pub(super) fn grouped(&self, written: u64, repeated: u64) {
@@ -66,39 +69,11 @@ impl Counters {
             commits: self.commits.load(Relaxed),
             repeats: self.repeats.load(Relaxed),
             syncs: self.syncs.load(Relaxed),
-            wal_pages: self.log.appended.load(Relaxed),
-            wal_length_pages: self.log.length.load(Relaxed),
+            wal_pages: self.log.appended(),
+            wal_length_pages: self.log.length(),
             busy: self.busy.load(Relaxed),
-            checkpoints: self.log.checkpoints.load(Relaxed),
+            checkpoints: self.log.checkpoints(),
+            writing_ns: self.writing_ns.load(Relaxed),
         }
-    }
-}
-
-impl Log {
-    /// A commit left the WAL with `length` pages. A shorter WAL than before was begun anew.
-    pub(super) fn committed(&self, length: u64) {
-        let before = self.length.swap(length, Relaxed);
-        let appended = if length > before {
-            length - before
-        } else {
-            self.copied.store(0, Relaxed);
-            length
-        };
-        self.appended.fetch_add(appended, Relaxed);
-    }
-
-    /// A checkpoint ended with `copied` of the WAL's pages in the database.
-    pub(super) fn checkpointed(&self, copied: u64) {
-        self.copied.store(copied, Relaxed);
-        self.checkpoints.fetch_add(1, Relaxed);
-    }
-
-    pub(super) fn length(&self) -> u64 {
-        self.length.load(Relaxed)
-    }
-
-    /// Pages that are in the WAL alone.
-    pub(super) fn behind(&self) -> u64 {
-        self.length().saturating_sub(self.copied.load(Relaxed))
     }
 }

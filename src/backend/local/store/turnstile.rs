@@ -90,3 +90,47 @@ fn unlock(file: &File) {
     // Unlocking a lock that is held on an open file has no way to fail.
     let _ = flock(file, FlockOperation::Unlock);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    use super::*;
+
+    fn two() -> (tempfile::TempDir, Turnstile, Turnstile) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("store.db");
+        let open = || Turnstile::open(&path).expect("lock files");
+        let (left, right) = (open(), open());
+        (dir, left, right)
+    }
+
+    #[test]
+    fn one_at_a_time_has_the_turn() {
+        let (_dir, left, right) = two();
+        let turn = left.try_enter().expect("locks work").expect("it is free");
+        assert!(right.try_enter().expect("locks work").is_none());
+        drop(turn);
+        assert!(right.try_enter().expect("locks work").is_some());
+    }
+
+    /// While somebody waits, the one who had the turn does not get it again first.
+    #[test]
+    fn whoever_waits_comes_next() {
+        let (_dir, left, right) = two();
+        let stop = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !stop.load(Ordering::Relaxed) {
+                    drop(right.enter().expect("locks work"));
+                }
+            });
+            // However quickly the greedy one comes back, ten turns come to an end.
+            for _ in 0..10 {
+                drop(left.enter().expect("locks work"));
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
+}

@@ -74,7 +74,7 @@ async fn blocking<T: Send + 'static>(
 
 fn check(place: &Place) -> Result<Health, StoreError> {
     let refused = |e: rusqlite::Error| faults::refused(&e, &place.path);
-    let conn = place.connect()?;
+    let conn = place.connect_briefly()?;
     let mut statement = conn.prepare("PRAGMA quick_check").map_err(refused)?;
     let mut problems = statement
         .query_map([], |row| row.get(0))
@@ -119,7 +119,7 @@ fn write_copy(place: &Place, partial: &Path, name: &str, to: &Path) -> Result<()
         path: to.to_owned(),
         cause,
     };
-    let conn = place.connect()?;
+    let conn = place.connect_briefly()?;
     // SQLite fills an empty file that exists, and so keeps its mode.
     OpenOptions::new()
         .write(true)

@@ -7,122 +7,126 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::oneshot;
+
+use super::checkpoint::{Step, checkpoint};
 use super::faults;
 use super::group::{Answer, Grouper};
-use super::helper::{Helper, checkpoint};
+use super::helper::Helper;
 use super::open::Place;
-use super::queue::{Pending, Queue};
+use super::queue::Queue;
 use super::stats::Counters;
-use super::turnstile::Turnstile;
-use crate::engine::ports::{Commit, StoreError};
+use super::turnstile::{Turn, Turnstile};
 
 /// Commits of one group at most: more only adds latency.
 const MAX_GROUP: usize = 128;
 
-/// WAL length at which the writer completes a checkpoint itself.
-const HARD_PAGES: u64 = 16_000;
-
-/// What the writer may leave to do when it steps in, so that its step is short.
-const SMALL_PAGES: u64 = 1_000;
-
-/// Everything the thread needs.
+/// The thread's world.
 pub(super) struct Writer {
-    pub(super) place: Arc<Place>,
-    pub(super) queue: Arc<Queue>,
-    pub(super) helper: Arc<Helper>,
-    pub(super) counters: Arc<Counters>,
-    pub(super) gather: bool,
+    place: Arc<Place>,
+    queue: Arc<Queue>,
+    helper: Arc<Helper>,
+    counters: Arc<Counters>,
+    grouper: Grouper,
+    turnstile: Option<Turnstile>,
+    pace: Pace,
+    /// The WAL's length when the writer last tended it.
+    tended_at: u64,
 }
 
 impl Writer {
-    /// The thread's life: it ends when the queue is closed and empty.
-    pub(super) fn run(self) {
-        let _ending = Ending(&self.queue);
-        let mut grouper = Grouper {
-            place: &self.place,
-            counters: &self.counters,
-            conn: None,
-        };
-        let mut turnstile = None;
-        let mut pace = Pace::default();
-        let mut completed_at = 0;
-        while self.queue.wait() {
-            if self.gather
-                && let Some(patience) = pace.patience()
-            {
-                self.queue.gather(pace.last_group, patience);
-            }
-            if let Err(e) = self.step(&mut turnstile, &mut grouper, &mut pace) {
-                refuse(self.queue.take(usize::MAX), &e);
-            }
-            self.complete_checkpoint(&turnstile, &grouper, &mut completed_at);
+    /// Opens nothing yet.
+    pub(super) fn new(
+        place: Arc<Place>,
+        queue: Arc<Queue>,
+        helper: Arc<Helper>,
+        counters: Arc<Counters>,
+    ) -> Writer {
+        Writer {
+            grouper: Grouper::new(Arc::clone(&place), Arc::clone(&counters)),
+            place,
+            queue,
+            helper,
+            counters,
+            turnstile: None,
+            pace: Pace::default(),
+            tended_at: 0,
         }
     }
 
-    /// One group.
-    fn step(
-        &self,
-        turnstile: &mut Option<Turnstile>,
-        grouper: &mut Grouper<'_>,
-        pace: &mut Pace,
-    ) -> Result<(), StoreError> {
-        let refused = |e: io::Error| faults::refused_io(&e, &self.place.path);
-        let turnstile = match turnstile {
-            Some(turnstile) => turnstile,
-            none => none.insert(Turnstile::open(&self.place.path).map_err(refused)?),
-        };
-        let turn = match turnstile.try_enter().map_err(refused)? {
-            Some(turn) => turn,
-            None => {
-                self.helper.blocked(true);
-                let entered = turnstile.enter();
-                self.helper.blocked(false);
-                entered.map_err(refused)?
+    /// The thread's life: it ends when the queue is closed and empty.
+    pub(super) fn run(mut self) {
+        let queue = Arc::clone(&self.queue);
+        let _ending = Ending(&queue);
+        while queue.wait() {
+            if self.place.options.gather
+                && let Some(patience) = self.pace.patience()
+            {
+                queue.gather(self.pace.last_group, patience);
             }
+            if let Err(e) = self.step() {
+                let error = faults::refused_io(&e, &self.place.path);
+                for pending in queue.take(usize::MAX) {
+                    answer(pending.answer, Err(error.clone()));
+                }
+            }
+        }
+    }
+
+    /// One group. An error is one of the lock files, before any commit was taken.
+    fn step(&mut self) -> io::Result<()> {
+        let turnstile = match &mut self.turnstile {
+            Some(turnstile) => turnstile,
+            none => none.insert(Turnstile::open(&self.place.path)?),
         };
-        let (commits, answers) = split(self.queue.take(MAX_GROUP));
-        if commits.is_empty() {
+        let turn = enter(turnstile, &self.helper)?;
+        let batch = self.queue.take(MAX_GROUP);
+        if batch.is_empty() {
             return Ok(());
         }
+        let (commits, askers): (Vec<_>, Vec<_>) =
+            batch.into_iter().map(|p| (p.commit, p.answer)).unzip();
         let begun = Instant::now();
-        let results = grouper.run(&commits);
-        pace.grouped(commits.len(), begun.elapsed());
-        drop(turn);
-        for (answer, result) in answers.into_iter().zip(results) {
-            // Nobody waits any more when the caller was dropped.
-            let _ = answer.send(result);
+        let answers = self.grouper.run(&commits);
+        let took = begun.elapsed();
+        self.counters.worked(took);
+        self.pace.grouped(commits.len(), took);
+
+        let log = self.counters.log();
+        self.tended_at = self.tended_at.min(log.length());
+        let step = log.step(self.tended_at);
+        // Who waits for the turn need not wait for the answers, unless the WAL is tended while no process writes.
+        let turn = (step != Step::Rest).then_some(turn);
+        for (asker, result) in askers.into_iter().zip(answers) {
+            answer(asker, result);
+        }
+        if log.worth_copying() {
+            self.helper.nudge();
+        }
+        if let (Some(_turn), Some(conn)) = (turn, self.grouper.connection())
+            && let Some(_held) = self.helper.copying(step == Step::Forced)
+        {
+            self.tended_at = log.length();
+            checkpoint(conn, log);
         }
         Ok(())
     }
+}
 
-    /// Begins the WAL anew when it has become long: the helper copies most of it, and what is left is copied here, while no commit
-    /// runs. A reader that holds an old snapshot prevents that; the next attempt comes another thousand pages later.
-    fn complete_checkpoint(
-        &self,
-        turnstile: &Option<Turnstile>,
-        grouper: &Grouper<'_>,
-        completed_at: &mut u64,
-    ) {
-        let log = self.counters.log();
-        let (length, behind) = (log.length(), log.behind());
-        if behind >= super::helper::SOFT_PAGES {
-            self.helper.nudge();
-        }
-        *completed_at = (*completed_at).min(length);
-        let small = behind <= SMALL_PAGES && !self.helper.copying();
-        if length < HARD_PAGES
-            || length < *completed_at + SMALL_PAGES
-            || !(small || length >= 2 * HARD_PAGES)
-        {
-            return;
-        }
-        *completed_at = length;
-        if let (Some(turnstile), Some(conn)) = (turnstile, &grouper.conn)
-            && let Ok(_turn) = turnstile.enter()
-        {
-            checkpoint(conn, &log);
-        }
+/// Waits for this process's turn. While that takes, the helper watches the patience of those who wait for answers.
+fn enter<'t>(turnstile: &'t Turnstile, helper: &Arc<Helper>) -> io::Result<Turn<'t>> {
+    if let Some(turn) = turnstile.try_enter()? {
+        return Ok(turn);
     }
+    helper.blocked(true);
+    let entered = turnstile.enter();
+    helper.blocked(false);
+    entered
+}
+
+fn answer(asker: oneshot::Sender<Answer>, answer: Answer) {
+    // Nobody waits any more when the caller was dropped.
+    let _ = asker.send(answer);
 }
 
 /// Whatever ends the thread, nobody may wait for it any longer: an answer that is dropped reads as unknown.
@@ -132,17 +136,6 @@ impl Drop for Ending<'_> {
     fn drop(&mut self) {
         self.0.close();
         drop(self.0.take(usize::MAX));
-    }
-}
-
-fn split(batch: Vec<Pending>) -> (Vec<Commit>, Vec<tokio::sync::oneshot::Sender<Answer>>) {
-    batch.into_iter().map(|p| (p.commit, p.answer)).unzip()
-}
-
-fn refuse(batch: Vec<Pending>, error: &StoreError) {
-    for pending in batch {
-        // Nobody waits any more when the caller was dropped.
-        let _ = pending.answer.send(Err(error.clone()));
     }
 }
 

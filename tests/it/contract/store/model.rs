@@ -43,7 +43,7 @@ fn guard() -> impl Strategy<Value = Guard> {
 }
 
 fn change() -> impl Strategy<Value = Change> {
-    let size = prop::sample::select(&[0usize, 1, 300, 480, 481, 1500, 9000][..]);
+    let size = prop::sample::select(&[0usize, 1, 100, 101, 900, 1000, 1500, 9000][..]);
     prop_oneof![
         5 => (size, any::<u8>()).prop_map(|(size, fill)| Change::Put(vec![fill; size])),
         2 => Just(Change::Delete),

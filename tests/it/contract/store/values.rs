@@ -3,21 +3,25 @@
 use std::sync::Arc;
 
 use pretty_assertions::assert_eq;
-use rat_things::backend::local::store::INLINE_MAX_BYTES;
+use rat_things::backend::local::store::{INLINE_NEW_BYTES, INLINE_ROW_BYTES};
 use rat_things::engine::ports::{Guard, Key, Store, Write};
 
 use super::{APPLIED, commit, put, row};
 
 /// Sizes around every boundary a store may have.
-const SIZES: [usize; 13] = [
+const SIZES: [usize; 16] = [
     0,
     1,
+    INLINE_NEW_BYTES,
+    INLINE_NEW_BYTES + 1,
     399,
     400,
     401,
-    INLINE_MAX_BYTES - 1,
-    INLINE_MAX_BYTES,
-    INLINE_MAX_BYTES + 1,
+    // The key has two bytes where the row is rewritten.
+    INLINE_ROW_BYTES - 3,
+    INLINE_ROW_BYTES - 2,
+    INLINE_ROW_BYTES - 1,
+    INLINE_ROW_BYTES,
     4096,
     4097,
     64 * 1024,
@@ -45,7 +49,7 @@ pub async fn every_size_comes_back_as_it_was(store: Arc<dyn Store>) {
 pub async fn a_value_may_grow_and_shrink(store: Arc<dyn Store>) {
     let mut version = 0;
     for from in SIZES {
-        for to in [SIZES[0], SIZES[3], SIZES[7], SIZES[10]] {
+        for to in [SIZES[0], SIZES[3], SIZES[8], SIZES[9], SIZES[13]] {
             for size in [from, to] {
                 version += 1;
                 let value = bytes(size, version);

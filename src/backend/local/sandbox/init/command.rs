@@ -12,8 +12,9 @@ use super::shim::{Step, Task};
 use crate::backend::harness::responses::patch;
 use crate::engine::ports::Program;
 
-/// Descriptors a command may have open at once: (what it starts with, what it may raise it to).
-const OPEN_FILES: (u64, u64) = (1_024, 65_536);
+/// Descriptors a command may have open at once: (what it starts with, what it may raise it to). The second is below what the engine
+/// itself has: descriptors on their way between processes are counted per user, against the limit of whoever sends the next one.
+const OPEN_FILES: (u64, u64) = (1_024, 16_384);
 
 /// Does not return if the command runs.
 pub(super) fn become_it(task: &Task<'_>) -> (Step, Errno) {
@@ -120,8 +121,11 @@ fn search(name: &str, argv: &[&str], path: Option<&String>, env: &[CString]) -> 
         .split(':')
         .filter(|d| !d.is_empty())
     {
-        match exec_or_interpret(&format!("{directory}/{name}"), argv, env) {
+        let file = format!("{directory}/{name}");
+        match exec_or_interpret(&file, argv, env) {
             Errno::NOENT | Errno::NOTDIR => {}
+            // A directory that may not be searched holds no program; a file that may not be executed is one.
+            Errno::ACCESS if rustix::fs::stat(file.as_str()).is_err() => {}
             Errno::ACCESS => answer = Errno::ACCESS,
             other => return other,
         }

@@ -78,6 +78,10 @@ const FAMILIES: [i32; 4] = [
 /// Low bits of a socket's type; the rest are flags.
 const SOCKET_TYPE_MASK: u64 = 0xf;
 
+/// Typing into somebody's terminal, and pasting into a console. (The type of libc's constants depends on the C library.)
+const TIOCSTI: u64 = 0x5412;
+const TIOCLINUX: u64 = 0x541c;
+
 /// The filters, to be installed one after the other. Compiled once, in PID 1.
 pub(super) fn compile() -> Result<Vec<BpfProgram>, String> {
     let groups: [(i32, Rules); 3] = [
@@ -131,11 +135,11 @@ fn refused() -> Result<Rules, Refusal> {
     }
     rules.insert(libc::SYS_clone, namespaces);
     let mut terminal = Vec::new();
-    for request in [libc::TIOCSTI, libc::TIOCLINUX] {
+    for request in [TIOCSTI, TIOCLINUX] {
         terminal.push(SeccompRule::new(vec![condition(
             1,
             SeccompCmpOp::Eq,
-            request as u64,
+            request,
         )?])?);
     }
     rules.insert(libc::SYS_ioctl, terminal);

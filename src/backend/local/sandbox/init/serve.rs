@@ -72,7 +72,7 @@ impl Server {
         if request {
             self.take_request(buffer)?;
         }
-        if !self.families.is_empty() && watched.elapsed() >= watch::INTERVAL {
+        if !self.families.is_empty() && watched.elapsed() >= watch::interval(&self.setup) {
             self.watch()?;
             *watched = Instant::now();
         }
@@ -89,10 +89,11 @@ impl Server {
         fds.extend(reports.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         // An idle sandbox sleeps for good.
         let timeout = (!self.families.is_empty()).then(|| {
-            let left = watch::INTERVAL.saturating_sub(watched.elapsed());
+            let left = watch::interval(&self.setup).saturating_sub(watched.elapsed());
+            let left = left.max(Duration::from_millis(1));
             Timespec {
-                tv_sec: 0,
-                tv_nsec: i64::from(left.subsec_nanos()).max(1_000_000),
+                tv_sec: i64::try_from(left.as_secs()).unwrap_or(1),
+                tv_nsec: left.subsec_nanos().into(),
             }
         });
         match poll(&mut fds, timeout.as_ref()) {
@@ -188,9 +189,13 @@ impl Server {
                 }
             }
         }
-        for family in self.families.values_mut() {
-            if family.shim.is_none() && family.main.is_none() {
-                // Shim and command were killed together before the command was even reported.
+        for family in self
+            .families
+            .values_mut()
+            .filter(|family| family.shim.is_none())
+        {
+            // Without its shim a command is ours. If it is not, it was killed together with its shim before it was even reported.
+            if !family.main.is_some_and(is_child) {
                 replies.extend(family.exited(Status::Signal(libc::SIGKILL)));
             }
         }
@@ -285,6 +290,16 @@ impl Server {
 fn drain(signals: &OwnedFd) {
     let mut record = [0; size_of::<libc::signalfd_siginfo>()];
     while rustix::io::read(signals.as_fd(), &mut record).is_ok_and(|n| n > 0) {}
+}
+
+/// Whether it is our child, running or ended.
+fn is_child(pid: i32) -> bool {
+    let look = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: an all-zero siginfo is valid, and it outlives the call.
+    unsafe {
+        let mut info = std::mem::zeroed();
+        libc::waitid(libc::P_PID, pid.unsigned_abs(), &mut info, look) == 0
+    }
 }
 
 fn kill(pid: i32, signal: i32) {

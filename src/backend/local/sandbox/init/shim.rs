@@ -159,14 +159,26 @@ fn supervise(task: &Task<'_>) -> i32 {
         unsafe { libc::close(fd) };
     }
     loop {
-        let mut status = 0;
-        // SAFETY: status outlives the call.
-        match unsafe { libc::waitpid(-1, &mut status, 0) } {
-            pid if pid == main => report(Report::Exited(status_of(status))),
-            pid if pid > 0 => {}
-            _ if last_errno() == Errno::INTR => {}
-            _ => return 0,
+        // Looked at first, reaped only once reported: killed in between, we leave the status to PID 1 and nothing is lost.
+        // SAFETY: an all-zero siginfo is valid, and it outlives the call.
+        let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        // SAFETY: see above.
+        if unsafe { libc::waitid(libc::P_ALL, 0, &mut info, libc::WEXITED | libc::WNOWAIT) } != 0 {
+            match last_errno() {
+                Errno::INTR => continue,
+                _ => return 0,
+            }
         }
+        // SAFETY: waitid succeeded, so these fields are filled.
+        let (pid, value) = unsafe { (info.si_pid(), info.si_status()) };
+        if pid == main {
+            report(Report::Exited(match info.si_code {
+                libc::CLD_EXITED => Status::Code(value),
+                _ => Status::Signal(value),
+            }));
+        }
+        // SAFETY: a null status is allowed.
+        unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
     }
 }
 

@@ -9,8 +9,13 @@ use std::time::Duration;
 use super::super::wire::Setup;
 use super::procs;
 
-/// How often, while anything runs.
-pub(super) const INTERVAL: Duration = Duration::from_millis(200);
+/// How often, while anything runs. On the host itself the process table is the whole machine's, so it is read less often.
+pub(super) fn interval(setup: &Setup) -> Duration {
+    Duration::from_millis(if setup.sandboxed { 200 } else { 1_000 })
+}
+
+/// Files that must still fit on the disk of the workspace.
+const MIN_FREE_FILES: u64 = 1_024;
 
 /// A bound that was passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +24,8 @@ pub(super) enum Excess {
     Memory(u64),
     /// The disk has less than this left.
     Disk(u64),
+    /// The disk has room for hardly any more files.
+    Files,
 }
 
 impl fmt::Display for Excess {
@@ -34,6 +41,9 @@ impl fmt::Display for Excess {
                 "less than {} MiB are free on the disk of the workspace",
                 floor >> 20
             ),
+            Excess::Files => {
+                f.write_str("the disk of the workspace has room for hardly any more files")
+            }
         }
     }
 }
@@ -42,7 +52,11 @@ impl fmt::Display for Excess {
 pub(super) fn disk(setup: &Setup) -> Option<Excess> {
     let stat = rustix::fs::statvfs(setup.workspace.as_str()).ok()?;
     let free = stat.f_bavail.saturating_mul(stat.f_frsize);
-    (free < setup.free_space_bytes).then_some(Excess::Disk(setup.free_space_bytes))
+    if free < setup.free_space_bytes {
+        return Some(Excess::Disk(setup.free_space_bytes));
+    }
+    // Some file systems do not count files, and say 0 of 0.
+    (stat.f_files > 0 && stat.f_favail < MIN_FREE_FILES).then_some(Excess::Files)
 }
 
 /// Whether all processes together use too much, and which ones to kill for it, largest first.

@@ -31,7 +31,7 @@ use reach::Unreachable;
 use request::{Body, MAX_HEAD_BYTES, Request};
 
 /// Connections of one environment at once; more wait.
-const MAX_CONNECTIONS: usize = 256;
+const MAX_CONNECTIONS: usize = 128;
 /// How long a client may take for a request's head.
 const HEAD_TIME: Duration = Duration::from_secs(30);
 /// How long an exchange may stay silent.
@@ -43,14 +43,19 @@ pub(super) struct Proxy {
 }
 
 impl Proxy {
-    /// Serves the listening socket that came out of a sandbox.
-    pub(super) fn start(listener: OwnedFd, rules: Rules, reach: Reach) -> io::Result<Proxy> {
+    /// Serves the listening socket that came out of a sandbox. `shared` bounds the connections of all proxies together.
+    pub(super) fn start(
+        listener: OwnedFd,
+        rules: Rules,
+        reach: Reach,
+        shared: Arc<Semaphore>,
+    ) -> io::Result<Proxy> {
         let listener = std::net::TcpListener::from(listener);
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
         let policy = Arc::new(Policy { rules, reach });
         Ok(Proxy {
-            task: tokio::spawn(serve(listener, policy)),
+            task: tokio::spawn(serve(listener, policy, shared)),
         })
     }
 }
@@ -66,11 +71,14 @@ struct Policy {
     reach: Reach,
 }
 
-async fn serve(listener: TcpListener, policy: Arc<Policy>) {
+async fn serve(listener: TcpListener, policy: Arc<Policy>, shared: Arc<Semaphore>) {
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     // Aborted with this task.
     let mut connections = JoinSet::new();
-    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
+    while let (Ok(own), Ok(common)) = (
+        Arc::clone(&room).acquire_owned().await,
+        Arc::clone(&shared).acquire_owned().await,
+    ) {
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((client, _)) => {
@@ -78,7 +86,7 @@ async fn serve(listener: TcpListener, policy: Arc<Policy>) {
                 connections.spawn(async move {
                     // A broken connection is the concern of its two ends, which notice.
                     let _ = policy.exchange(client).await;
-                    drop(permit);
+                    drop((own, common));
                 });
             }
             // Out of descriptors, most likely: those in use will be given back.

@@ -1,0 +1,144 @@
+//! What a commit costs, in counts that no busy machine can change: syncs, and pages appended to the write-ahead log.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use rat_things::backend::local::store::{Durability, SqliteStore, StoreOptions};
+use rat_things::engine::ports::{Committed, Store};
+
+use crate::store_child::skip;
+use crate::workload::{Heads, Random, SESSIONS};
+
+/// Tells the traced child where its database is.
+const TRACED: &str = "RAT_THINGS_TEST_TRACED";
+
+/// Commits that are counted.
+const COUNTED: usize = 50;
+
+/// Paths that the traced child looks for, to mark where counting begins and ends.
+const MARKS: [&str; 2] = ["/rat-things/counting/begins", "/rat-things/counting/ends"];
+
+async fn accept(store: &SqliteStore, heads: &Heads, session: usize, random: &mut Random) {
+    let answer = store.commit(heads.accept(session, random)).await;
+    assert_eq!(answer, Ok(Committed { repeated: false }));
+}
+
+#[tokio::test]
+async fn each_lone_commit_is_one_sync() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("store.db");
+    let store = SqliteStore::open(&path, StoreOptions::default()).expect("a new database");
+    let (heads, mut random) = (Heads::new(), Random(1));
+    for session in 0..COUNTED {
+        accept(&store, &heads, session, &mut random).await;
+    }
+    let stats = store.stats();
+    assert_eq!(
+        (stats.commits, stats.syncs),
+        (COUNTED as u64, COUNTED as u64)
+    );
+}
+
+/// What the child of the next test does: commits one by one, with marks around those that count.
+#[tokio::test]
+async fn traced_role() {
+    let Ok(path) = std::env::var(TRACED) else {
+        return;
+    };
+    let store = SqliteStore::open(Path::new(&path), StoreOptions::default()).expect("it opens");
+    let (heads, mut random) = (Heads::new(), Random(1));
+    // The first commit of a new log syncs its directory entry as well.
+    accept(&store, &heads, COUNTED, &mut random).await;
+    let _ = std::fs::metadata(MARKS[0]);
+    for session in 0..COUNTED {
+        accept(&store, &heads, session, &mut random).await;
+    }
+    let _ = std::fs::metadata(MARKS[1]);
+}
+
+#[test]
+fn the_system_sees_one_fdatasync_for_each_commit_and_no_fsync() {
+    let test = "the_system_sees_one_fdatasync_for_each_commit_and_no_fsync";
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let trace = dir.path().join("trace");
+    let strace = |child: &mut Command| {
+        child
+            .args([
+                "-f",
+                "-qq",
+                "-e",
+                "trace=fsync,fdatasync,sync_file_range,/^(stat|statx|newfstatat)$",
+            ])
+            .arg("-o")
+            .arg(&trace);
+    };
+    let mut probe = Command::new("strace");
+    strace(&mut probe);
+    match probe.arg("true").output() {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => {
+            let why = String::from_utf8_lossy(&output.stderr);
+            return skip(test, &format!("strace can't trace here ({})", why.trim()));
+        }
+        Err(_) => return skip(test, "strace is not installed"),
+    }
+    let mut child = Command::new("strace");
+    strace(&mut child);
+    let status = child
+        .arg(std::env::current_exe().expect("this test binary"))
+        .args(["sync_counts::traced_role", "--exact"])
+        .env(TRACED, dir.path().join("store.db"))
+        .status()
+        .expect("strace ran just before");
+    assert!(status.success(), "{status}");
+    let trace = std::fs::read_to_string(&trace).expect("the trace");
+    let (_, counted) = trace.split_once(MARKS[0]).expect("the first mark");
+    let (counted, _) = counted.split_once(MARKS[1]).expect("the last mark");
+    let calls = |name: &str| counted.matches(&format!(" {name}(")).count();
+    assert_eq!(
+        (calls("fdatasync"), calls("fsync")),
+        (COUNTED, 0),
+        "{counted}"
+    );
+}
+
+/// On a store with 20,000 Sessions that each have accepted two inputs, accepting a third writes at most six pages.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_of_five_rows_appends_at_most_six_pages() {
+    const BESIDE: usize = 64;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let options = StoreOptions {
+        // Filling needs no syncs, and pages are counted, not time.
+        durability: Durability::ProcessOnly,
+        ..StoreOptions::default()
+    };
+    let store = SqliteStore::open(&dir.path().join("store.db"), options).expect("a new database");
+    let (store, heads) = (Arc::new(store), Arc::new(Heads::new()));
+    for round in 0..2u64 {
+        let tasks: Vec<_> = (0..BESIDE)
+            .map(|task| {
+                let (store, heads) = (Arc::clone(&store), Arc::clone(&heads));
+                tokio::spawn(async move {
+                    let mut random = Random(round << 32 | task as u64);
+                    for session in (task..SESSIONS).step_by(BESIDE) {
+                        accept(&store, &heads, session, &mut random).await;
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.expect("no commit fails");
+        }
+    }
+    let before = store.stats();
+    let mut random = Random(u64::MAX);
+    for _ in 0..1000 {
+        let session = random.below(SESSIONS as u64) as usize;
+        accept(&store, &heads, session, &mut random).await;
+    }
+    let after = store.stats();
+    assert_eq!(after.syncs - before.syncs, 1000);
+    let pages = (after.wal_pages - before.wal_pages) as f64 / 1000.0;
+    assert!(pages <= 6.0, "{pages} pages a commit");
+}
