@@ -159,7 +159,8 @@ async fn print_items(
         }
     };
     while next < read.head.next.item {
-        let numbers: Vec<u64> = (next..read.head.next.item.min(next + ITEMS_AT_ONCE as u64)).collect();
+        let numbers: Vec<u64> =
+            (next..read.head.next.item.min(next + ITEMS_AT_ONCE as u64)).collect();
         for item in local.core.items(read, &numbers).await? {
             if is_running(&item) {
                 return Ok(Some(next));

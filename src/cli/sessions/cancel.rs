@@ -85,17 +85,19 @@ async fn wait_for_end(
     };
     let say = &context.console.say;
     // With neither a daemon nor a worker there is nobody to wait for.
-    let worker = read.head.fence.lease.as_ref().and_then(|lease| {
-        compose::is_alive(process_of(&lease.execution.0))
-    });
+    let worker = read
+        .head
+        .fence
+        .lease
+        .as_ref()
+        .and_then(|lease| compose::is_alive(process_of(&lease.execution.0)));
     if worker != Some(true) && daemon::running(&local.places).is_none() {
         return Err(unknown(
             "the cancel is accepted; the turn ends when a daemon runs again",
         ));
     }
     let progress = say.progress("cancelling");
-    let over =
-        super::wait::until_over(local, &read.id, Until::Turn(turn), Some(PATIENCE)).await;
+    let over = super::wait::until_over(local, &read.id, Until::Turn(turn), Some(PATIENCE)).await;
     drop(progress);
     match over {
         Ok(_) => {}

@@ -100,7 +100,10 @@ async fn follow(
     let mut rings = local.core.bell.listen();
     let out = &mut context.console.out;
     loop {
-        let (events, more) = local.core.list_events(&read, after.as_deref(), STEP).await?;
+        let (events, more) = local
+            .core
+            .list_events(&read, after.as_deref(), STEP)
+            .await?;
         for event in &events {
             out.record(event, event.event_id(), || cells(event))?;
         }

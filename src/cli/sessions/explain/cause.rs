@@ -78,9 +78,7 @@ pub(super) fn explanation(facts: &Facts) -> Explanation {
     let explained = match (facts.head.fence.state(), &facts.head.turn) {
         (RunState::Quarantined, _) => quarantined(facts),
         (RunState::Leased, turn) => leased(facts, turn.as_ref()),
-        (RunState::Free, Some(turn)) if turn.awaits_answers() && turn.cancel.is_none() => {
-            awaited(facts)
-        }
+        (RunState::Free, Some(turn)) if turn.asks_client() => awaited(facts),
         (RunState::Free, Some(turn)) => due(facts, turn),
         (RunState::Free, None) => idle(facts),
     };
@@ -350,7 +348,7 @@ mod tests {
     }
 
     fn ended(facts: &mut Facts, status: TurnStatus) {
-        let mut row = TurnRow::queued(1, 1);
+        let mut row = TurnRow::queued(1, 0, 1);
         row.status = status;
         row.error = Some(Failure {
             code: "rate_limit_exceeded".into(),
@@ -364,12 +362,7 @@ mod tests {
         let waits = |f: &mut Facts| {
             let mut turn = ActiveTurn::queued(1);
             turn.status = TurnStatus::Waiting;
-            turn.calls.push(OpenCall {
-                call_id: "call_1".into(),
-                item: 1,
-                answer: None,
-                digest: None,
-            });
+            turn.calls.push(OpenCall::new("call_1", 1));
             f.head.turn = Some(turn);
             f.calls.push(Call {
                 id: "call_1".into(),

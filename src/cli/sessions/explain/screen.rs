@@ -128,7 +128,7 @@ pub(super) fn details(facts: &Facts, explained: &Explanation) -> Details {
     };
     details = details
         .value("daemon", daemon)
-        .value("next look", Cell::maybe(head.agenda.execute, Cell::Time));
+        .value("next due", Cell::maybe(head.agenda.execute, Cell::Time));
     if let Some(error) = &head.last_error {
         details = details.prose("last error", error);
     }
