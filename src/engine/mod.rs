@@ -32,6 +32,7 @@ pub mod run;
 pub mod session;
 pub mod sessions;
 pub mod settle;
+pub mod submit;
 pub mod turn;
 pub mod view;
 pub mod work;
