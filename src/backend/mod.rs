@@ -4,3 +4,4 @@ pub mod harness;
 pub mod local;
 pub mod memory;
 pub mod model;
+pub mod verified;

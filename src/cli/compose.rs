@@ -1,9 +1,35 @@
 //! Names the concrete backends; no other face file may.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use crate::backend::harness::responses::patch;
-use crate::backend::local::sandbox::init;
+use super::config::{
+    IsolationChoice, NetworkChoice, ProviderKind, RecoveryChoice, Settings, prepare_data_dir,
+};
+use super::out::{CliError, codes};
+use crate::backend::harness::responses::{self, ResponsesHarness, patch};
+use crate::backend::local::bell::LocalBell;
+use crate::backend::local::blobs::LocalBlobs;
+use crate::backend::local::clock::SystemClock;
+use crate::backend::local::compute::{ProcessCompute, ProcessComputeConfig, WorkerCommandLine};
+use crate::backend::local::identity::LocalIdentity;
+use crate::backend::local::ids::SystemIds;
+use crate::backend::local::process::{self, ProcessIdentity};
+use crate::backend::local::sandbox::{LocalEnvironments, LocalEnvironmentsConfig, init};
+use crate::backend::local::store::{SqliteStore, StoreOptions};
+use crate::backend::model::demo::{self, DemoModel};
+use crate::backend::model::http::{HttpModel, HttpOptions};
+use crate::backend::model::key::KeySource;
+use crate::engine::core::{self, Core, Recovery};
+use crate::engine::keys::owner_of;
+use crate::engine::ports::{
+    Bell, Clock, Environments, Harness, Identity, Isolation, Liveness, Model, Network,
+};
+
+pub use crate::backend::local::compute::{
+    ProcessCompute as WorkerPool, WorkerCommand, WorkerPipe, WorkerReports,
+};
 
 /// The binary's private roles, taken before any option is parsed: PID 1 of a sandbox, and the patch tool inside one.
 pub fn hidden() -> Option<ExitCode> {
@@ -12,5 +38,264 @@ pub fn hidden() -> Option<ExitCode> {
         init::ROLE => Some(init::main()),
         patch::ROLE => Some(patch::main()),
         _ => None,
+    }
+}
+
+/// What every process of ours does first: nothing of the shell that started it leaks into what it starts.
+pub fn start_process() {
+    process::keep_inherited_files_from_children();
+}
+
+/// Places in a data directory.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The directory itself.
+    pub root: PathBuf,
+}
+
+impl Places {
+    /// Records.
+    pub fn store(&self) -> PathBuf {
+        self.root.join("store.db")
+    }
+
+    /// Content.
+    pub fn blobs(&self) -> PathBuf {
+        self.root.join("blobs")
+    }
+
+    /// Workspaces.
+    pub fn environments(&self) -> PathBuf {
+        self.root.join("environments")
+    }
+
+    /// Sockets, locks and what the daemon says of itself.
+    pub fn run(&self) -> PathBuf {
+        self.root.join("run")
+    }
+
+    /// Logs of background processes.
+    pub fn logs(&self) -> PathBuf {
+        self.root.join("logs")
+    }
+}
+
+/// The engine over the local world.
+pub struct Local {
+    /// The engine.
+    pub core: Core,
+    /// Whose Sessions.
+    pub owner: String,
+    /// Where everything is.
+    pub places: Places,
+    /// The store, for what only a store of this kind can do.
+    pub store: Arc<SqliteStore>,
+}
+
+/// The time, for what is shown.
+pub fn now_ms() -> u64 {
+    SystemClock.now_ms()
+}
+
+/// A random idempotency key.
+pub fn random_key() -> String {
+    crate::engine::ids::random(crate::engine::ids::Kind::Receipt, &SystemIds)
+}
+
+/// Opens the engine on the profile's data directory, creating what is missing.
+///
+/// # Errors
+/// The data directory or the store can't be used; the message names the path and the way out.
+pub async fn open(settings: &Settings) -> Result<Local, CliError> {
+    prepare_data_dir(&settings.data_dir)?;
+    let places = Places {
+        root: settings.data_dir.value.clone(),
+    };
+    for dir in [places.run(), places.logs()] {
+        private_dir(&dir)?;
+    }
+    let store = SqliteStore::open(&places.store(), StoreOptions::default())
+        .map_err(|error| CliError::from(crate::engine::error::EngineError::from(error)))?;
+    let store = Arc::new(store);
+    let bell: Arc<dyn Bell> = Arc::new(LocalBell::new(places.run()));
+    let core = Core {
+        store: store.clone(),
+        blobs: Arc::new(LocalBlobs::new(places.blobs())),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(SystemIds),
+        bell,
+        settings: engine_settings(settings),
+    };
+    let caller = LocalIdentity.caller().await;
+    let principal = caller.map_err(|error| CliError::new(codes::AUTH, error.to_string()))?;
+    Ok(Local {
+        core,
+        owner: owner_of(&principal),
+        places,
+        store,
+    })
+}
+
+fn private_dir(path: &Path) -> Result<(), CliError> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|error| {
+            let message = format!("cannot create the directory {}: {error}", path.display());
+            CliError::new(codes::DATA_DIR, message)
+                .hint("free some space or choose another --data-dir")
+        })
+}
+
+fn engine_settings(settings: &Settings) -> core::Settings {
+    core::Settings {
+        lease_ms: settings.limits.lease_ms,
+        turn_attempts: settings.limits.turn_attempts,
+        recovery: match settings.limits.recovery {
+            RecoveryChoice::Continue => Recovery::Continue,
+            RecoveryChoice::Fail => Recovery::Fail,
+        },
+        isolation: match settings.sandbox.isolation {
+            IsolationChoice::Sandbox => Isolation::Sandbox,
+            IsolationChoice::UnsafeNone => Isolation::UnsafeNone,
+        },
+        network: match &settings.sandbox.network {
+            NetworkChoice::Disabled => Network::Disabled,
+            NetworkChoice::Enabled => Network::Enabled,
+            NetworkChoice::Restricted(domains) => Network::Restricted {
+                allowed_domains: domains.clone(),
+            },
+        },
+        ..core::Settings::default()
+    }
+}
+
+/// Where commands run, as the profile says.
+///
+/// # Errors
+/// This very program can't be opened, which it needs as PID 1.
+pub fn environments(
+    settings: &Settings,
+    places: &Places,
+) -> Result<Arc<dyn Environments>, CliError> {
+    let sandbox = &settings.sandbox;
+    let mut config = LocalEnvironmentsConfig::new(places.environments());
+    config.bwrap = sandbox.bwrap.clone();
+    config.limits.processes = sandbox.pids;
+    config.limits.memory_bytes = sandbox.memory_bytes;
+    config.limits.cpu_seconds = sandbox.cpu_seconds;
+    config.limits.file_bytes = sandbox.file_bytes;
+    let environments = LocalEnvironments::new(config)
+        .map_err(|error| CliError::new(codes::UNAVAILABLE, error.to_string()))?;
+    Ok(Arc::new(environments))
+}
+
+/// The model, as the profile says.
+///
+/// # Errors
+/// The provider is configured wrongly.
+pub fn model(settings: &Settings) -> Result<Arc<dyn Model>, CliError> {
+    match settings.provider.kind {
+        ProviderKind::Demo => Ok(Arc::new(DemoModel)),
+        ProviderKind::Responses => {
+            let provider = &settings.provider;
+            let key = match &provider.api_key_command {
+                Some(argv) => KeySource::Command {
+                    command: shell_words(argv),
+                    timeout_ms: KEY_COMMAND_MS,
+                },
+                None => KeySource::Env {
+                    name: provider.api_key_env.clone(),
+                },
+            };
+            let mut options = HttpOptions::new(provider.base_url.clone(), key);
+            options.idle_timeout_ms = provider.timeout_ms;
+            let model = HttpModel::new(options)
+                .map_err(|error| CliError::new(codes::CONFIG_VALUE, error.to_string()))?;
+            Ok(Arc::new(model))
+        }
+    }
+}
+
+/// How long the command that prints the key may take.
+const KEY_COMMAND_MS: u64 = 30_000;
+
+/// Words as one shell command that passes exactly them.
+fn shell_words(argv: &[String]) -> String {
+    let quoted = argv
+        .iter()
+        .map(|word| format!("'{}'", word.replace('\'', r"'\''")));
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// The harness, as the profile says.
+///
+/// # Errors
+/// The provider is configured wrongly.
+pub fn harness(settings: &Settings) -> Result<Arc<dyn Harness>, CliError> {
+    let mut options = responses::Options {
+        max_model_calls: settings.limits.model_calls_per_turn,
+        ..responses::Options::default()
+    };
+    options.retry.attempts = settings.provider.max_retries + 1;
+    if settings.provider.kind == ProviderKind::Demo {
+        // It reads nothing of what lies far back, so a late Turn must not pay for it.
+        options.history_budget_bytes = demo::HISTORY_BYTES;
+    }
+    Ok(Arc::new(ResponsesHarness::new(model(settings)?, options)))
+}
+
+/// Worker processes of a daemon: this program again, with these arguments.
+pub fn worker_pool(settings: &Settings, places: &Places, args: Vec<String>) -> ProcessCompute {
+    ProcessCompute::new(ProcessComputeConfig {
+        worker: WorkerCommandLine {
+            program: PathBuf::from("/proc/self/exe"),
+            args: args.into_iter().map(Into::into).collect(),
+            env: Vec::new(),
+            log_dir: places.logs(),
+        },
+        workers: settings.daemon.workers,
+        runs_per_worker: settings.daemon.runs_per_worker,
+        stop_grace_ms: 1_000,
+    })
+}
+
+/// Who this process is, in the form that any other can check.
+pub fn process_identity() -> Option<String> {
+    ProcessIdentity::current()
+        .ok()
+        .map(|identity| identity.to_string())
+}
+
+/// Whether the process of that identity lives; `None`: it can't be told, or it is no identity.
+pub fn is_alive(identity: &str) -> Option<bool> {
+    match ProcessIdentity::parse(identity)?.inspect() {
+        Liveness::Running => Some(true),
+        Liveness::Gone => Some(false),
+        Liveness::Unknown => None,
+    }
+}
+
+/// Asks the process of that identity to end, and waits so long.
+pub async fn end_process(identity: &str, grace: std::time::Duration) -> bool {
+    let Some(identity) = ProcessIdentity::parse(identity) else {
+        return false;
+    };
+    let ended = tokio::task::spawn_blocking(move || {
+        identity
+            .end(grace, std::time::Duration::from_secs(5))
+            .is_ok()
+    });
+    ended.await.unwrap_or(false)
+}
+
+/// Removes what crashed puts left behind long ago.
+pub async fn sweep(places: &Places) {
+    const HOURS_24_MS: u64 = 24 * 3_600_000;
+    let blobs = LocalBlobs::new(places.blobs());
+    if let Err(error) = blobs.sweep_temp(SystemClock.now_ms(), HOURS_24_MS).await {
+        tracing::warn!(%error, "leftovers of crashed writes could not be removed");
     }
 }

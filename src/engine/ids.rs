@@ -157,7 +157,7 @@ pub fn number_of(kind: Kind, session: &SessionId, id: &str) -> Option<u64> {
     let mut padded = id[kind.prefix().len()..].to_owned();
     // 26 characters are 130 bits; two more characters make whole bytes for the decoder.
     padded.push_str("aa");
-    let bytes = BASE32.decode(&padded.as_bytes()[..]).ok()?;
+    let bytes = BASE32.decode(padded.as_bytes()).ok()?;
     let mut wide = [0u8; 16];
     wide[..9].copy_from_slice(bytes.get(8..17)?);
     let wide = u128::from_be_bytes(wide);

@@ -1,7 +1,36 @@
 //! The engine: what a Session is, and the journey of one input through it. No IO of its own: everything outside is a port.
 //!
-//! Read the nouns first ([`session`], [`turn`], [`item`], [`input`], [`fence`], [`run`]), then the journey in this order:
-//! `accept`, `dispatch`, `run`, `observe`, `settle`, `deliver`, `recover`.
+//! Read the nouns first ([`session`], [`turn`], [`item`], [`input`], [`fence`]), then the journey in this order: [`accept`],
+//! [`dispatch`] (with [`claim`]), [`run`] (with [`work`]), [`observe`], [`settle`] (with [`finish`]), [`deliver`], [`recover`].
+//! [`draft`] is the one way in which anything is ever changed.
 
+pub mod accept;
+pub mod agents;
+pub mod artifact;
+pub mod claim;
+pub mod core;
+pub mod dispatch;
+pub mod draft;
+pub mod error;
+pub mod events;
+pub mod fence;
+pub mod finish;
+pub mod history;
 pub mod ids;
+pub mod input;
+pub mod item;
+pub mod journal;
+pub mod keys;
+pub mod lazy;
+pub mod observe;
 pub mod ports;
+pub mod read;
+pub mod receipt;
+pub mod recover;
+pub mod run;
+pub mod session;
+pub mod sessions;
+pub mod settle;
+pub mod turn;
+pub mod view;
+pub mod work;

@@ -314,6 +314,9 @@ pub enum BlobError {
     /// Passing trouble: nothing is promised to be stored; put again.
     #[error("the blob store is unavailable: {0}")]
     Unavailable(String),
+    /// The request breaks the port's rules (a scope that can't be a name): our fault. Nothing was kept.
+    #[error("the blob request breaks the store's rules: {0}")]
+    Invalid(String),
     /// An operator must act (disk full, read-only).
     #[error("{message}")]
     Broken {
@@ -608,6 +611,9 @@ pub trait Environment: Send + Sync {
 pub trait Environments: Send + Sync {
     /// Opens the environment, starting it if needed. `fresh` in the answer says that files of an earlier life were lost.
     async fn open(&self, spec: &EnvironmentSpec) -> Result<Opened, EnvironmentError>;
+
+    /// Ends an environment if this process holds it; its files stay. Idempotent, and never starts one.
+    async fn close(&self, id: &str);
 
     /// Removes an environment's files for good. Idempotent.
     async fn remove(&self, id: &str) -> Result<(), EnvironmentError>;
@@ -1074,9 +1080,15 @@ pub trait Ids: Send + Sync {
 /// A wake-up that may be lost: nothing depends on it but promptness (I13).
 #[async_trait]
 pub trait Bell: Send + Sync {
-    /// Tells every listener, here and in other processes, that something about this Session changed. Never blocks.
+    /// Tells every listener, here and in other processes, that this Session may owe work. Never blocks.
     fn ring(&self, session: &str);
 
-    /// Session ids as they are rung, from the moment of the call. A slow listener loses rings.
+    /// Tells those who follow Sessions that something about this one changed. Never blocks.
+    fn ring_change(&self, session: &str);
+
+    /// Session ids as they are rung for either reason, from the moment of the call. A slow listener loses rings.
     fn listen(&self) -> mpsc::Receiver<String>;
+
+    /// The same, only for rings about work.
+    fn listen_work(&self) -> mpsc::Receiver<String>;
 }

@@ -1,5 +1,11 @@
 //! The local world: SQLite, files and processes of one machine.
 
+pub mod bell;
 pub mod blobs;
+pub mod clock;
+pub mod compute;
+pub mod identity;
+pub mod ids;
+pub mod process;
 pub mod sandbox;
 pub mod store;

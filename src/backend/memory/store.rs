@@ -59,6 +59,16 @@ impl MemoryStore {
         }
     }
 
+    /// Every row there is, in order: for tests that check what is stored.
+    pub fn records(&self) -> Vec<Record> {
+        let rows = self.lock();
+        let all = rows.iter().flat_map(|(partition, rows)| {
+            rows.iter()
+                .map(move |(sort, row)| row.record(Key::new(partition.clone(), sort.clone())))
+        });
+        all.collect()
+    }
+
     fn lock(&self) -> MutexGuard<'_, Rows> {
         // A panic halfway through a commit is a defect of this file, and tests see it anyway.
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)

@@ -1,0 +1,86 @@
+//! Items of work shared among agents.
+
+use serde::{Deserialize, Serialize};
+
+use crate::api::{AgentContent, CallStatus};
+
+/// A message between agents.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentMessageItem {
+    /// Its id.
+    pub id: String,
+    /// Its parts.
+    pub content: Vec<AgentContent>,
+    /// To whom: id or name.
+    pub recipient_agent_id: String,
+    /// From whom.
+    pub sender_agent_id: String,
+    /// Its Turn.
+    pub turn_id: String,
+}
+
+/// A subagent was started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreateSubagentCallItem {
+    /// Its id.
+    pub id: String,
+    /// Who asked for it.
+    pub agent_id: String,
+    /// What it was told.
+    pub content: Vec<AgentContent>,
+    /// Its model.
+    pub model: Option<String>,
+    /// How much it thinks, free text.
+    pub reasoning_effort: Option<String>,
+    /// Where it stands.
+    pub status: CallStatus,
+    /// Its Turn.
+    pub turn_id: String,
+}
+
+/// A subagent was given more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SendSubagentInputCallItem {
+    /// Its id.
+    pub id: String,
+    /// What it was told.
+    pub content: Vec<AgentContent>,
+    /// To whom.
+    pub recipient_agent_id: String,
+    /// From whom.
+    pub sender_agent_id: String,
+    /// Where it stands.
+    pub status: CallStatus,
+    /// Its Turn.
+    pub turn_id: String,
+}
+
+/// A subagent was told to go on, was interrupted or was closed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubagentCallItem {
+    /// Its id.
+    pub id: String,
+    /// To whom.
+    pub recipient_agent_id: String,
+    /// From whom.
+    pub sender_agent_id: String,
+    /// Where it stands.
+    pub status: CallStatus,
+    /// Its Turn.
+    pub turn_id: String,
+}
+
+/// Subagents were waited for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WaitForSubagentsCallItem {
+    /// Its id.
+    pub id: String,
+    /// For whom.
+    pub recipient_agent_ids: Vec<String>,
+    /// Who waits.
+    pub sender_agent_id: String,
+    /// Where it stands.
+    pub status: CallStatus,
+    /// Its Turn.
+    pub turn_id: String,
+}

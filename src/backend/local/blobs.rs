@@ -1,1 +1,0 @@
-//! Blobs as files: written aside, synced, renamed, verified on read.

@@ -1,1 +1,0 @@
-//! Configuration: profiles, precedence, and errors that name the line and the nearest key.

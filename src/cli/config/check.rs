@@ -1,0 +1,81 @@
+//! Values that are fine alone and contradict each other.
+
+use super::origin::Origin;
+use super::resolve::Decided;
+use crate::cli::out::{CliError, codes};
+
+/// Refuses contradictions; each error names where the value stands.
+pub(super) fn contradictions(decided: &Decided) -> Result<(), CliError> {
+    provider(decided)?;
+    network(decided)
+}
+
+fn provider(decided: &Decided) -> Result<(), CliError> {
+    let chosen = |path: &str| match decided.origin(path) {
+        Origin::Default => None,
+        origin => Some(origin),
+    };
+    if let (Some(_), Some(origin)) = (
+        chosen("provider.api_key_env"),
+        chosen("provider.api_key_command"),
+    ) {
+        return Err(contradiction(
+            &origin,
+            "`provider.api_key_command` and `provider.api_key_env` are both set; only one can be used",
+        ));
+    }
+    // Somebody who describes a provider wants to use it; `demo` must not answer in its place without a word.
+    if chosen("provider.kind").is_none() {
+        for path in [
+            "provider.base_url",
+            "provider.api_key_env",
+            "provider.api_key_command",
+        ] {
+            if let Some(origin) = chosen(path) {
+                let error = contradiction(
+                    &origin,
+                    &format!("`{path}` is set and `provider.kind` is not"),
+                );
+                return Err(error.hint(
+                    "set provider.kind = \"responses\" to use it, or \"demo\" to leave it aside",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn network(decided: &Decided) -> Result<(), CliError> {
+    let network = decided.text("sandbox.network").unwrap_or_default();
+    let domains = decided.texts("sandbox.allowed_domains");
+    match (network.as_str(), domains.is_empty()) {
+        ("restricted", true) => {
+            let error = contradiction(
+                &decided.origin("sandbox.network"),
+                "`sandbox.network` is \"restricted\" and `sandbox.allowed_domains` is empty",
+            );
+            Err(error.hint(
+                "name the hosts that commands may reach, or set sandbox.network = \"disabled\"",
+            ))
+        }
+        // Somebody who lists hosts means these and no others.
+        ("disabled" | "enabled", false) => {
+            let error = contradiction(
+                &decided.origin("sandbox.allowed_domains"),
+                &format!(
+                    "`sandbox.allowed_domains` has no effect while `sandbox.network` is {network:?}"
+                ),
+            );
+            Err(error.hint("set sandbox.network = \"restricted\""))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn contradiction(origin: &Origin, what: &str) -> CliError {
+    let message = match origin {
+        Origin::Profile { at, .. } | Origin::File(at) => format!("{at}: {what}"),
+        other => format!("{what} ({other})"),
+    };
+    CliError::new(codes::CONFIG_VALUE, message)
+}

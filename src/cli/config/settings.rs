@@ -1,0 +1,306 @@
+//! The decided configuration as plain typed values, for the code that uses it.
+
+use std::path::PathBuf;
+
+use super::args::Overrides;
+use super::check;
+use super::file::{self, File};
+use super::locate;
+use super::origin::{Entry, Origin, Resolved};
+use super::resolve::Decided;
+use super::vars::Vars;
+use crate::cli::out::{CliError, ColorChoice, codes};
+use crate::text::{Glyphs, TimeStyle};
+
+/// Everything the user decided, and from where.
+#[derive(Debug)]
+pub struct Settings {
+    /// The configuration file, whether or not it exists.
+    pub config_file: Option<PathBuf>,
+    /// Name of the chosen profile.
+    pub profile: Resolved<String>,
+    /// Absolute path of the data directory. It may not exist yet: see [`super::prepare_data_dir`].
+    pub data_dir: Resolved<PathBuf>,
+    /// Commands that change something are refused.
+    pub read_only: bool,
+    /// The model.
+    pub provider: ProviderSettings,
+    /// Where commands run.
+    pub sandbox: SandboxSettings,
+    /// The background process.
+    pub daemon: DaemonSettings,
+    /// Bounds of a Turn.
+    pub limits: LimitSettings,
+    /// What a person sees.
+    pub ui: UiSettings,
+    decided: Decided,
+}
+
+/// Which model port is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProviderKind {
+    /// Offline and deterministic; only pretends.
+    Demo,
+    /// A Responses-API model.
+    Responses,
+}
+
+/// `[profile.NAME.provider]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderSettings {
+    /// Which port.
+    pub kind: ProviderKind,
+    /// Somebody chose the kind; `false` means that nothing was configured.
+    pub configured: bool,
+    /// Without the path of the call.
+    pub base_url: String,
+    /// Variable that holds the key; not used when there is a command.
+    pub api_key_env: String,
+    /// Program and arguments that print the key. May hold secrets: never show it.
+    pub api_key_command: Option<Vec<String>>,
+    /// Model of Sessions that name none.
+    pub model: Option<String>,
+    /// Longest silence during a call.
+    pub timeout_ms: u64,
+    /// Repetitions of a failed call.
+    pub max_retries: u32,
+}
+
+/// How commands are isolated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IsolationChoice {
+    /// In a sandbox.
+    Sandbox,
+    /// Not at all, on the operator's explicit wish.
+    UnsafeNone,
+}
+
+/// What commands reach.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NetworkChoice {
+    /// Nothing.
+    Disabled,
+    /// These hosts: `host`, `host:port`, `*.domain`; never empty.
+    Restricted(Vec<String>),
+    /// Every public address.
+    Enabled,
+}
+
+/// `[profile.NAME.sandbox]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SandboxSettings {
+    /// How commands are isolated.
+    pub isolation: IsolationChoice,
+    /// What they reach.
+    pub network: NetworkChoice,
+    /// Names of variables that are passed through.
+    pub env: Vec<String>,
+    /// Memory of an environment.
+    pub memory_bytes: u64,
+    /// Processes and threads of an environment.
+    pub pids: u64,
+    /// CPU time of a process.
+    pub cpu_seconds: u64,
+    /// Largest file.
+    pub file_bytes: u64,
+    /// bubblewrap, unless it is to be looked up.
+    pub bwrap: Option<PathBuf>,
+}
+
+/// `[profile.NAME.daemon]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DaemonSettings {
+    /// A daemon that was started by itself leaves after this long without work.
+    pub idle_exit_ms: u64,
+    /// What running Turns get when it is stopped.
+    pub grace_ms: u64,
+    /// Worker processes at most.
+    pub workers: usize,
+    /// Turns of one worker process at once.
+    pub runs_per_worker: usize,
+    /// Start one when there is work.
+    pub autostart: bool,
+}
+
+/// What happens to a Turn whose worker was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryChoice {
+    /// It goes on.
+    Continue,
+    /// It fails; the Session goes on.
+    Fail,
+}
+
+/// `[profile.NAME.limits]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LimitSettings {
+    /// Workers that may be lost over a Turn.
+    pub turn_attempts: u32,
+    /// Model calls of a Turn.
+    pub model_calls_per_turn: u32,
+    /// Longest silence of a worker before it is asked about.
+    pub lease_ms: u64,
+    /// What happens to a Turn whose worker was lost.
+    pub recovery: RecoveryChoice,
+}
+
+/// `[ui]`. The default is what holds before a configuration was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UiSettings {
+    /// When to use colour.
+    pub color: ColorChoice,
+    /// What to draw with; `None` = what the locale allows.
+    pub glyphs: Option<Glyphs>,
+    /// How times are shown.
+    pub time: TimeStyle,
+}
+
+impl Settings {
+    /// Reads the file and the environment and decides.
+    ///
+    /// # Errors
+    /// Usage errors that name file and line, variable or flag, and what is expected there.
+    pub fn load(vars: &Vars, flags: &Overrides) -> Result<Settings, CliError> {
+        let config_file = locate::config_file(vars);
+        let file = match &config_file {
+            Some(path) => file::read(path)?,
+            None => File::default(),
+        };
+        Settings::decide(config_file, &file, vars, flags)
+    }
+
+    pub(super) fn decide(
+        config_file: Option<PathBuf>,
+        file: &File,
+        vars: &Vars,
+        flags: &Overrides,
+    ) -> Result<Settings, CliError> {
+        let decided = Decided::new(file, vars, flags)?;
+        check::contradictions(&decided)?;
+        Ok(Settings {
+            config_file,
+            profile: decided.profile.clone(),
+            data_dir: decided.data_dir.clone(),
+            read_only: decided.flag("read_only"),
+            provider: provider(&decided),
+            sandbox: sandbox(&decided, vars),
+            daemon: daemon(&decided),
+            limits: limits(&decided),
+            ui: ui(&decided),
+            decided,
+        })
+    }
+
+    /// Every key with its value and origin, in a stable order: what `config show` prints.
+    pub fn entries(&self) -> Vec<Entry> {
+        self.decided.entries()
+    }
+
+    /// From where the value of `key` came (`provider.model`, `read_only`, …).
+    pub fn origin(&self, key: &str) -> Origin {
+        self.decided.origin(key)
+    }
+
+    /// Refuses to change anything in read-only mode. `what` is the command as it was typed.
+    ///
+    /// # Errors
+    /// Usage, naming from where the mode came.
+    pub fn may_change(&self, what: &str) -> Result<(), CliError> {
+        if !self.read_only {
+            return Ok(());
+        }
+        let origin = self.origin("read_only");
+        Err(CliError::new(
+            codes::READ_ONLY,
+            format!("{what} would change something, and read-only mode is on ({origin})"),
+        ))
+    }
+}
+
+fn provider(decided: &Decided) -> ProviderSettings {
+    let command = decided.texts("provider.api_key_command");
+    ProviderSettings {
+        kind: match decided.text("provider.kind").as_deref() {
+            Some("responses") => ProviderKind::Responses,
+            _ => ProviderKind::Demo,
+        },
+        configured: decided.origin("provider.kind") != Origin::Default,
+        base_url: decided.text("provider.base_url").unwrap_or_default(),
+        api_key_env: decided.text("provider.api_key_env").unwrap_or_default(),
+        api_key_command: (!command.is_empty()).then_some(command),
+        model: decided.text("provider.model"),
+        timeout_ms: decided.whole("provider.timeout_ms"),
+        max_retries: small(decided.whole("provider.max_retries")),
+    }
+}
+
+fn sandbox(decided: &Decided, vars: &Vars) -> SandboxSettings {
+    SandboxSettings {
+        isolation: match decided.text("sandbox.isolation").as_deref() {
+            Some("unsafe-none") => IsolationChoice::UnsafeNone,
+            _ => IsolationChoice::Sandbox,
+        },
+        network: match decided.text("sandbox.network").as_deref() {
+            Some("enabled") => NetworkChoice::Enabled,
+            Some("restricted") => {
+                NetworkChoice::Restricted(decided.texts("sandbox.allowed_domains"))
+            }
+            _ => NetworkChoice::Disabled,
+        },
+        env: decided.texts("sandbox.env"),
+        memory_bytes: decided.whole("sandbox.memory_bytes"),
+        pids: decided.whole("sandbox.pids"),
+        cpu_seconds: decided.whole("sandbox.cpu_seconds"),
+        file_bytes: decided.whole("sandbox.file_bytes"),
+        bwrap: decided
+            .text("sandbox.bwrap")
+            .and_then(|path| locate::expand_home(&path, vars)),
+    }
+}
+
+fn daemon(decided: &Decided) -> DaemonSettings {
+    DaemonSettings {
+        idle_exit_ms: decided.whole("daemon.idle_exit_ms"),
+        grace_ms: decided.whole("daemon.grace_ms"),
+        workers: small(decided.whole("daemon.workers")) as usize,
+        runs_per_worker: small(decided.whole("daemon.runs_per_worker")) as usize,
+        autostart: decided.flag("daemon.autostart"),
+    }
+}
+
+fn limits(decided: &Decided) -> LimitSettings {
+    LimitSettings {
+        turn_attempts: small(decided.whole("limits.turn_attempts")),
+        model_calls_per_turn: small(decided.whole("limits.model_calls_per_turn")),
+        lease_ms: decided.whole("limits.lease_ms"),
+        recovery: match decided.text("limits.recovery").as_deref() {
+            Some("fail") => RecoveryChoice::Fail,
+            _ => RecoveryChoice::Continue,
+        },
+    }
+}
+
+fn ui(decided: &Decided) -> UiSettings {
+    UiSettings {
+        color: match decided.text("color").as_deref() {
+            Some("always") => ColorChoice::Always,
+            Some("never") => ColorChoice::Never,
+            _ => ColorChoice::Auto,
+        },
+        glyphs: match decided.text("glyphs").as_deref() {
+            Some("unicode") => Some(Glyphs::Unicode),
+            Some("ascii") => Some(Glyphs::Ascii),
+            _ => None,
+        },
+        time: match decided.text("time").as_deref() {
+            Some("local") => TimeStyle::Local,
+            Some("utc") => TimeStyle::Utc,
+            _ => TimeStyle::Relative,
+        },
+    }
+}
+
+/// The bounds in the table of keys are far below this.
+fn small(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,46 @@
+//! The daemon: one background process per data directory that gives accepted work to workers.
+//!
+//! Nothing depends on it but progress: inputs are accepted, and everything is readable, without one.
+
+mod autostart;
+mod control;
+mod lock;
+mod serve;
+
+use clap::{Args, Subcommand};
+
+use super::Context;
+use super::out::CliError;
+
+pub use autostart::ensure;
+
+/// `rat-things daemon …`
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the daemon in the foreground until Ctrl-C
+    Run(RunArgs),
+    /// Start the daemon in the background, if none runs
+    Start,
+    /// Stop the daemon: running Turns get a grace period, then their leases are given back
+    Stop,
+    /// Whether a daemon runs, which one, and what it works on
+    Status,
+}
+
+/// `daemon run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// Leave when there is nothing to do for a while; detach from the terminal
+    #[arg(long, hide = true)]
+    pub background: bool,
+}
+
+/// Runs the command.
+pub async fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
+    match command {
+        Command::Run(args) => serve::run(context, args.background).await,
+        Command::Start => control::start(context).await,
+        Command::Stop => control::stop(context).await,
+        Command::Status => control::status(context).await,
+    }
+}

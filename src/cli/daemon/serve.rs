@@ -1,0 +1,205 @@
+//! `daemon run`: dispatch until asked to stop, or until there has been nothing to do for a while.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::lock::{self, Held, Note};
+use crate::cli::Context;
+use crate::cli::compose::{self, Local};
+use crate::cli::out::{CliError, codes};
+use crate::engine::dispatch::Dispatcher;
+use crate::engine::keys::{AGENDA_SHARDS, Group, agenda_partition};
+use crate::engine::ports::{Compute, Range};
+
+/// How often the daemon looks whether it is needed.
+const LOOK_MS: u64 = 1_000;
+/// A worker that holds nothing but idle environments may leave after this.
+const WORKER_IDLE_MS: u64 = 300_000;
+/// What workers get beyond the grace period to give their leases back.
+const GIVE_BACK_MS: u64 = 5_000;
+
+/// Runs the daemon.
+pub async fn run(context: &mut Context, background: bool) -> Result<(), CliError> {
+    if background {
+        // Fails only for the leader of a process group, which a background child is not.
+        let _ = rustix::process::setsid();
+    }
+    let local = compose::open(&context.settings).await?;
+    let Some(mut held) = take_lock(&local)? else {
+        if background {
+            // Two commands wanted one at the same moment; the other one is there.
+            return Ok(());
+        }
+        return Err(CliError::new(
+            codes::CONFLICT,
+            "a daemon runs already for this data directory",
+        )
+        .hint("rat-things daemon status"));
+    };
+    let mut signals = Signals::new()?;
+    let environments = compose::environments(&context.settings, &local.places)?;
+    let compute = compose::worker_pool(&context.settings, &local.places, worker_args(context));
+    let (stop, stopped) = watch::channel(false);
+    let dispatcher = Dispatcher::new(
+        local.core.clone(),
+        Arc::new(compute.clone()) as Arc<dyn Compute>,
+        environments,
+    );
+    let dispatching = tokio::spawn(dispatcher.run(stopped));
+    compose::sweep(&local.places).await;
+    context
+        .console
+        .say
+        .note(format!("daemon runs on {}", local.places.root.display()));
+    let idle_exit = background.then(|| Duration::from_millis(context.settings.daemon.idle_exit_ms));
+    loop {
+        let asked = wait(&local, &compute, idle_exit, &mut signals).await;
+        if asked {
+            break;
+        }
+        // Nobody needs it: let go first, look once more, and only then leave. What is accepted after that look finds the lock
+        // free and starts another daemon.
+        drop(held);
+        if !owes_work(&local).await {
+            break;
+        }
+        match take_lock(&local)? {
+            Some(again) => held = again,
+            None => break,
+        }
+    }
+    stop.send_replace(true);
+    let _ = dispatching.await;
+    drain(context, &compute).await;
+    Ok(())
+}
+
+fn take_lock(local: &Local) -> Result<Option<Held>, CliError> {
+    let failed = |error: std::io::Error| {
+        CliError::new(
+            codes::UNAVAILABLE,
+            format!("cannot lock the data directory: {error}"),
+        )
+    };
+    let Some(held) = lock::take(&local.places).map_err(failed)? else {
+        return Ok(None);
+    };
+    let note = Note {
+        identity: compose::process_identity().unwrap_or_default(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_ms: compose::now_ms(),
+    };
+    lock::write_note(&local.places, &note).map_err(failed)?;
+    Ok(Some(held))
+}
+
+/// The arguments that make this program a worker of the same profile.
+fn worker_args(context: &Context) -> Vec<String> {
+    let mut args = super::autostart::profile_args(context);
+    args.push("worker".to_owned());
+    args
+}
+
+/// Waits until the daemon is asked to stop (`true`) or has had nothing to do for so long (`false`).
+async fn wait(
+    local: &Local,
+    compute: &compose::WorkerPool,
+    idle_exit: Option<Duration>,
+    signals: &mut Signals,
+) -> bool {
+    let mut looking = tokio::time::interval(Duration::from_millis(LOOK_MS));
+    looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut idle_since: Option<Instant> = None;
+    loop {
+        tokio::select! {
+            () = signals.any() => return true,
+            _ = looking.tick() => {}
+        }
+        compute
+            .ask_idle_to_leave(WORKER_IDLE_MS, GIVE_BACK_MS)
+            .await;
+        let Some(idle_exit) = idle_exit else { continue };
+        if !compute.idle() || owes_work(local).await {
+            idle_since = None;
+            continue;
+        }
+        let since = *idle_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= idle_exit {
+            return false;
+        }
+    }
+}
+
+/// Whether any Session has an agenda entry. Trouble counts as yes: a daemon that can't tell stays.
+async fn owes_work(local: &Local) -> bool {
+    for group in [Group::Execute, Group::Deliver] {
+        for shard in 0..AGENDA_SHARDS {
+            let range = Range {
+                partition: agenda_partition(group, shard),
+                from: String::new(),
+                until: None,
+                reverse: false,
+                limit: 1,
+            };
+            match local.core.store.range(&range).await {
+                Ok(page) if page.records.is_empty() => {}
+                Ok(_) | Err(_) => return true,
+            }
+        }
+    }
+    false
+}
+
+/// Running Turns get the grace period; then their leases are given back, and what does not leave is ended.
+async fn drain(context: &mut Context, compute: &compose::WorkerPool) {
+    let grace_ms = context.settings.daemon.grace_ms;
+    if !compute.idle() {
+        let grace = crate::text::duration(grace_ms);
+        context
+            .console
+            .say
+            .note(format!("stopping; running turns get {grace}"));
+    }
+    compute.ask_leave(grace_ms).await;
+    let patience = Duration::from_millis(grace_ms + GIVE_BACK_MS);
+    if tokio::time::timeout(patience, compute.all_gone())
+        .await
+        .is_err()
+    {
+        context
+            .console
+            .say
+            .warn("a worker did not leave; its turns go on as soon as a daemon runs");
+    }
+}
+
+struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Signals, CliError> {
+        let failed = |error| {
+            CliError::new(
+                codes::UNAVAILABLE,
+                format!("cannot listen for signals: {error}"),
+            )
+        };
+        Ok(Signals {
+            terminate: signal(SignalKind::terminate()).map_err(failed)?,
+            interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
+        })
+    }
+
+    async fn any(&mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Following a Session: each Item once, when it is final, until its work is over or the reader leaves.
+//!
+//! It reads the store and hears the bell; no daemon answers for it. Leaving never touches the work.
+
+use std::time::Duration;
+
+use super::compose::Local;
+use super::out::{CliError, Format, LineKind, Live, Out, Say, codes};
+use super::show;
+use crate::api::{Item, RequiredAction, SessionStatus, TurnStatus};
+use crate::engine::ids::SessionId;
+use crate::engine::read::{ListQuery, SessionRead};
+
+/// Without a ring, the Session is looked at this often.
+const LOOK_MS: u64 = 500;
+
+/// How far to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Until this Turn has ended (or waits for a client).
+    Turn(u64),
+    /// Until the Session owes nothing.
+    Idle,
+}
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Followed {
+    /// What was followed is over; the last Turn's status, if one was seen to end.
+    Over(Option<TurnStatus>),
+    /// It waits for a client.
+    Waits,
+    /// The person left.
+    Detached,
+}
+
+/// Follows `session` from the Items of `first_turn` on and prints what comes.
+pub async fn follow(
+    local: &Local,
+    out: &mut Out,
+    say: &Say,
+    session: &SessionId,
+    first_turn: u64,
+    until: Until,
+) -> Result<Followed, CliError> {
+    let mut rings = local.core.bell.listen();
+    let people = out.format().is_for_people();
+    let mut live = Live::start(out, say, "waiting for a worker");
+    let mut next_turn = first_turn;
+    let mut next_item: Option<u64> = None;
+    let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
+    loop {
+        let read = local.core.read_session(&local.owner, session).await?;
+        next_item = print_items(local, &mut live, &read, first_turn, next_item).await?;
+        let (over, last) =
+            print_turns(local, &mut live, &read, &mut next_turn, until, people).await?;
+        if let Some(followed) = over {
+            return Ok(followed);
+        }
+        live.status(label(&read, last));
+        tokio::select! {
+            _ = &mut interrupted => return Ok(Followed::Detached),
+            () = ring_of(&mut rings, session) => {}
+            () = tokio::time::sleep(Duration::from_millis(LOOK_MS)) => {}
+        }
+    }
+}
+
+async fn ring_of(rings: &mut tokio::sync::mpsc::Receiver<String>, session: &SessionId) {
+    while let Some(rung) = rings.recv().await {
+        if rung == session.as_str() {
+            return;
+        }
+    }
+    std::future::pending::<()>().await;
+}
+
+fn label(read: &SessionRead, last: Option<TurnStatus>) -> &'static str {
+    match (read.head.status(), last) {
+        (SessionStatus::RequiresAction, _) => "waiting for you",
+        (_, Some(TurnStatus::Queued)) => "waiting for a worker",
+        _ => "working",
+    }
+}
+
+/// Prints Items that became final, in order; answers the first that did not.
+async fn print_items(
+    local: &Local,
+    live: &mut Live<'_>,
+    read: &SessionRead,
+    first_turn: u64,
+    next_item: Option<u64>,
+) -> Result<Option<u64>, CliError> {
+    let mut next = match next_item {
+        Some(next) => next,
+        None => {
+            let (_, row) = local.core.get_turn(read, first_turn).await?;
+            match row.first_item {
+                Some(first) => first,
+                None => return Ok(None),
+            }
+        }
+    };
+    while next < read.head.next.item {
+        let numbers: Vec<u64> = (next..read.head.next.item.min(next + 50)).collect();
+        for item in local.core.items(read, &numbers).await? {
+            let running = match &item {
+                Item::CommandExecution(command) => {
+                    command.status == crate::api::CallStatus::InProgress
+                }
+                _ => false,
+            };
+            if running {
+                return Ok(Some(next));
+            }
+            let (kind, text) = show::item_line(&item);
+            live.item(kind, text)?;
+            if let Some(output) = show::command_output(&item) {
+                live.item(LineKind::Output, output)?;
+            }
+            next += 1;
+        }
+    }
+    Ok(Some(next))
+}
+
+/// Prints how Turns ended; says whether what is followed is over, and the state of the Turn that is looked at.
+async fn print_turns(
+    local: &Local,
+    live: &mut Live<'_>,
+    read: &SessionRead,
+    next_turn: &mut u64,
+    until: Until,
+    people: bool,
+) -> Result<(Option<Followed>, Option<TurnStatus>), CliError> {
+    let mut last = None;
+    while *next_turn < read.head.next.turn {
+        let (turn, row) = local.core.get_turn(read, *next_turn).await?;
+        last = Some(turn.status);
+        if !turn.status.is_terminal() {
+            break;
+        }
+        if people {
+            print_end(local, live, read, *next_turn, &turn, &row).await?;
+        }
+        if until == Until::Turn(*next_turn) {
+            return Ok((Some(Followed::Over(last)), last));
+        }
+        *next_turn += 1;
+    }
+    let over = match (read.head.status(), until) {
+        (SessionStatus::RequiresAction, _) => {
+            for action in &local
+                .core
+                .get_session(&local.owner, &read.id)
+                .await?
+                .required_actions
+            {
+                if let RequiredAction::FunctionCall {
+                    call_id,
+                    name,
+                    arguments,
+                    ..
+                } = action
+                {
+                    live.item(
+                        LineKind::Turn,
+                        format!("waits for the result of {name}({arguments}), call {call_id}"),
+                    )?;
+                }
+            }
+            Some(Followed::Waits)
+        }
+        (SessionStatus::Idle, Until::Idle) => Some(Followed::Over(last)),
+        _ => None,
+    };
+    Ok((over, last))
+}
+
+async fn print_end(
+    local: &Local,
+    live: &mut Live<'_>,
+    read: &SessionRead,
+    number: u64,
+    turn: &crate::api::Turn,
+    row: &crate::engine::turn::TurnRow,
+) -> Result<(), CliError> {
+    use crate::api::Words;
+    let query = ListQuery {
+        limit: 100,
+        ascending: true,
+        after: None,
+    };
+    for artifact in local
+        .core
+        .list_artifacts(read, Some(number), &query)
+        .await?
+        .data
+    {
+        let size = crate::text::size(artifact.size_bytes);
+        live.item(
+            LineKind::Artifact,
+            format!("{} ({size})  {}", artifact.path, artifact.id),
+        )?;
+    }
+    let mut end = turn.status.as_str().to_owned();
+    if let Some(took_ms) = row
+        .completed_ms
+        .zip(row.started_ms)
+        .map(|(e, s)| e.saturating_sub(s))
+    {
+        end.push_str(&format!(" in {}", crate::text::duration(took_ms)));
+    }
+    if let Some(note) = show::turn_note(row) {
+        end.push_str(&format!(" — {note}"));
+    }
+    let kind = match turn.status {
+        TurnStatus::Failed => LineKind::Error,
+        _ => LineKind::Turn,
+    };
+    live.item(kind, end)
+}
+
+/// What a Turn's end means for the exit code.
+pub fn verdict(followed: Followed) -> Result<(), CliError> {
+    match followed {
+        Followed::Over(Some(TurnStatus::Failed)) => {
+            Err(CliError::new(codes::NEGATIVE, "the turn failed"))
+        }
+        Followed::Over(Some(TurnStatus::Cancelled)) => {
+            Err(CliError::new(codes::NEGATIVE, "the turn was cancelled"))
+        }
+        Followed::Over(_) | Followed::Waits | Followed::Detached => Ok(()),
+    }
+}
+
+/// Whether the data of this command is a transcript rather than a resource.
+pub fn is_transcript(format: Format) -> bool {
+    format.is_for_people()
+}

@@ -1,0 +1,217 @@
+//! Following a Turn: each item once on standard output as it comes, and a spinner on standard error meanwhile.
+
+use std::collections::HashSet;
+
+use super::data::Out;
+use super::details::prose;
+use super::error::CliError;
+use super::paint::{Role, paint};
+use super::progress::Progress;
+use super::say::Say;
+use crate::text::{SafeBlock, SafeText, pad};
+
+/// Cells of the column that says what a line is.
+const LABEL_CELLS: usize = 10;
+
+/// What an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineKind {
+    /// A message of the user.
+    User,
+    /// A message of the agent.
+    Agent,
+    /// A remark of the agent while it works.
+    Commentary,
+    /// A summary of its reasoning.
+    Thought,
+    /// A command, and how it ended.
+    Command,
+    /// What a command printed.
+    Output,
+    /// A call of a tool or function.
+    Tool,
+    /// A file that was kept.
+    Artifact,
+    /// How a Turn ended, or what it waits for.
+    Turn,
+    /// A failure.
+    Error,
+}
+
+impl LineKind {
+    fn label(self) -> (&'static str, Role) {
+        match self {
+            LineKind::User => ("user", Role::Heading),
+            LineKind::Agent => ("agent", Role::Heading),
+            LineKind::Commentary => ("agent", Role::Dim),
+            LineKind::Thought => ("thought", Role::Dim),
+            LineKind::Command => ("command", Role::Active),
+            LineKind::Output => ("", Role::Plain),
+            LineKind::Tool => ("tool", Role::Active),
+            LineKind::Artifact => ("artifact", Role::Good),
+            LineKind::Turn => ("turn", Role::Heading),
+            LineKind::Error => ("error", Role::Bad),
+        }
+    }
+
+    /// Text that matters less is dimmed as a whole.
+    fn text_role(self) -> Role {
+        match self {
+            LineKind::Commentary | LineKind::Thought | LineKind::Output => Role::Dim,
+            _ => Role::Plain,
+        }
+    }
+}
+
+/// Prints a Turn while it happens, for a person. Programs follow with `-o jsonl` and [`Out::record`].
+pub struct Live<'a> {
+    out: &'a mut Out,
+    progress: Progress,
+    seen: HashSet<String>,
+}
+
+impl<'a> Live<'a> {
+    /// Begins to follow; `label` stands beside the spinner.
+    pub fn start(out: &'a mut Out, say: &Say, label: impl Into<SafeText>) -> Live<'a> {
+        Live {
+            out,
+            progress: say.progress(label),
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Prints one item.
+    pub fn item(&mut self, kind: LineKind, text: impl Into<SafeBlock>) -> Result<(), CliError> {
+        let stream = *self.out.stream();
+        let (label, label_role) = kind.label();
+        let label = pad(&SafeText::from(label), LABEL_CELLS);
+        let mut lines = prose(text, LABEL_CELLS, &stream);
+        if lines.is_empty() {
+            lines.push(SafeText::default());
+        }
+        let mut block = String::new();
+        for (i, line) in lines.iter().enumerate() {
+            let before = match i {
+                0 => paint(&label, label_role, stream.colour),
+                _ => " ".repeat(LABEL_CELLS),
+            };
+            let text = paint(line, kind.text_role(), stream.colour);
+            block.push_str(format!("{before}{text}").trim_end_matches(' '));
+            block.push('\n');
+        }
+        self.out.put(&block, true)
+    }
+
+    /// Prints the item called `id` unless it was printed before; says whether it was new. A stream that is resumed may show
+    /// an item twice, and this is where that ends.
+    pub fn item_once(
+        &mut self,
+        id: &str,
+        kind: LineKind,
+        text: impl Into<SafeBlock>,
+    ) -> Result<bool, CliError> {
+        if !self.seen.insert(id.to_owned()) {
+            return Ok(false);
+        }
+        self.item(kind, text).map(|()| true)
+    }
+
+    /// Says beside the spinner what is going on.
+    pub fn status(&self, label: impl Into<SafeText>) {
+        self.progress.step(label);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::capture::Capture;
+    use super::super::cell::Times;
+    use super::super::format::Format;
+    use super::super::progress::Spot;
+    use super::super::say::Level;
+    use super::super::terminal::{ColorChoice, Facts, Stream, Terminal};
+    use super::*;
+    use crate::cli::config::Vars;
+    use pretty_assertions::assert_eq;
+
+    fn follow(stream: Stream, watch: impl FnOnce(&mut Live<'_>)) -> String {
+        let captured = Capture::default();
+        let terminal = Terminal::new(
+            Facts::default(),
+            &Vars::fixed::<&str, &str>([]),
+            ColorChoice::Never,
+            None,
+        );
+        let say = Say::new(
+            Capture::default(),
+            &terminal,
+            Level::Normal,
+            false,
+            Spot::default(),
+        );
+        let mut out = Out::new(
+            captured.clone(),
+            Format::Table,
+            stream,
+            Times::relative_to(0),
+            Spot::default(),
+        );
+        watch(&mut Live::start(&mut out, &say, "working"));
+        captured.text()
+    }
+
+    fn narrow() -> Stream {
+        Stream {
+            tty: true,
+            width: Some(40),
+            ..Stream::plain()
+        }
+    }
+
+    #[test]
+    fn items_are_labelled_wrapped_and_harmless() {
+        let text = follow(narrow(), |live| {
+            live.item(LineKind::User, "Explore the workspace and report.")
+                .expect("writes");
+            live.item(LineKind::Command, "ls -la").expect("writes");
+            live.item(LineKind::Output, "a\n\nb\x1b[2J\n")
+                .expect("writes");
+            live.item(LineKind::Agent, "").expect("writes");
+        });
+        let expected = "\
+user      Explore the workspace and
+          report.
+command   ls -la
+          a
+
+          b␛[2J
+agent
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn off_a_terminal_lines_stay_whole() {
+        let long = "word ".repeat(40);
+        let text = follow(Stream::plain(), |live| {
+            live.item(LineKind::Agent, long.as_str()).expect("writes")
+        });
+        assert_eq!(text.lines().count(), 1);
+    }
+
+    #[test]
+    fn an_item_is_printed_once() {
+        let text = follow(Stream::plain(), |live| {
+            assert!(
+                live.item_once("msg_1", LineKind::Agent, "hello")
+                    .expect("writes")
+            );
+            assert!(
+                !live
+                    .item_once("msg_1", LineKind::Agent, "hello")
+                    .expect("writes")
+            );
+        });
+        assert_eq!(text, "agent     hello\n");
+    }
+}

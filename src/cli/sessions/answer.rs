@@ -1,0 +1,95 @@
+//! `sessions answer`
+
+use super::input;
+use crate::api::{FunctionOutput, InputEvent, RequiredAction, ToolResultInput};
+use crate::cli::Context;
+use crate::cli::compose;
+use crate::cli::daemon;
+use crate::cli::out::{CliError, codes};
+
+/// Answer a function call that a Turn waits for.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  rat-things sessions answer sess_7f --result '{\"ok\":true}'
+  rat-things sessions answer sess_7f --call call_2 --error 'no such ticket'")]
+pub struct Args {
+    /// The Session: its id, or the beginning of it
+    session: String,
+    /// The call; may be left out when only one is open
+    #[arg(long, value_name = "CALL")]
+    call: Option<String>,
+    /// What the function returned; - reads standard input
+    #[arg(
+        long = "result",
+        value_name = "TEXT",
+        required_unless_present = "error"
+    )]
+    output: Option<String>,
+    /// Why the function failed
+    #[arg(long, value_name = "TEXT", conflicts_with = "output")]
+    error: Option<String>,
+    /// The same key with the same answer is the same input [default: a random key]
+    #[arg(long, value_name = "KEY")]
+    idempotency_key: Option<String>,
+}
+
+/// Runs the command.
+pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
+    context.settings.may_change("sessions answer")?;
+    let output = match &args.output {
+        Some(given) if given.is_empty() => Some(String::new()),
+        Some(given) => Some(input::text(given, "--result")?),
+        None => None,
+    };
+    let local = compose::open(&context.settings).await?;
+    let session = local.session(&args.session).await?;
+    let resource = local.core.get_session(&local.owner, &session).await?;
+    let open: Vec<(String, String)> = resource
+        .required_actions
+        .iter()
+        .filter_map(|action| match action {
+            RequiredAction::FunctionCall {
+                call_id, turn_id, ..
+            } => Some((call_id.clone(), turn_id.clone())),
+            _ => None,
+        })
+        .collect();
+    let list = || {
+        open.iter()
+            .map(|(call, _)| call.as_str())
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let (call_id, turn_id) = match (&args.call, open.as_slice()) {
+        (None, [only]) => only.clone(),
+        (None, []) => {
+            return Err(CliError::new(
+                codes::CONFLICT,
+                "the session waits for no answer",
+            ));
+        }
+        (None, _) => {
+            return Err(
+                CliError::new(codes::INPUT, format!("several calls are open: {}", list()))
+                    .hint("name one with --call"),
+            );
+        }
+        (Some(call), open) => match open.iter().find(|(id, _)| id == call) {
+            Some(found) => found.clone(),
+            None => {
+                let message = format!("no open call {call:?}; open: {}", list());
+                return Err(CliError::new(codes::NOT_FOUND, message));
+            }
+        },
+    };
+    let event = InputEvent::ToolResult(ToolResultInput {
+        call_id,
+        success: args.error.is_none(),
+        turn_id,
+        error: args.error.clone(),
+        output: output.map(FunctionOutput::Text),
+    });
+    let accepted = super::send::submit(&local, &session, args.idempotency_key, event).await?;
+    daemon::ensure(context, &local.places).await;
+    super::send::print_receipt(context, &session, &accepted)
+}

@@ -1,0 +1,53 @@
+//! `sessions artifacts`
+
+use super::page::{Order, PageArgs, more};
+use crate::cli::Context;
+use crate::cli::compose;
+use crate::cli::out::CliError;
+use crate::cli::show;
+
+/// List the files that a Session's Turns left in /workspace/outputs.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  rat-things sessions artifacts sess_7f
+  rat-things artifacts get sess_7f artf_2a --to report.md")]
+pub struct Args {
+    /// The Session: its id, or the beginning of it
+    session: String,
+    /// Only of this Turn: its id, or the beginning of it
+    #[arg(long, value_name = "TURN")]
+    turn: Option<String>,
+    #[command(flatten)]
+    page: PageArgs,
+}
+
+/// Runs the command.
+pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
+    let local = compose::open(&context.settings).await?;
+    let read = local.read(&args.session).await?;
+    let turn = match &args.turn {
+        Some(typed) => Some(local.turn(&read, typed).await?),
+        None => None,
+    };
+    let (core, read) = (&local.core, &read);
+    let page = args
+        .page
+        .fetch(Order::Desc, |query| async move {
+            core.list_artifacts(read, turn, &query).await
+        })
+        .await?;
+    context.console.out.list(
+        &page,
+        &page.data,
+        |artifact| &artifact.id,
+        || {
+            let mut table = show::artifact_columns();
+            for artifact in &page.data {
+                table.row(show::artifact_row(artifact));
+            }
+            table
+        },
+    )?;
+    more(&page, &context.console.say);
+    Ok(())
+}

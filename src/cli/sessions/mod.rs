@@ -1,0 +1,72 @@
+//! `rat-things sessions …`: one file per verb.
+
+mod answer;
+mod artifacts;
+mod cancel;
+mod create;
+mod delete;
+mod events;
+mod get;
+mod input;
+mod items;
+mod list;
+mod page;
+mod send;
+mod turns;
+mod update;
+mod wait;
+
+use clap::Subcommand;
+
+use super::Context;
+use super::out::CliError;
+
+/// `rat-things sessions …`
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Create a Session, usually with a first message
+    Create(create::Args),
+    /// List Sessions, newest first
+    List(list::Args),
+    /// Show one Session
+    Get(get::Args),
+    /// Change a Session's title, metadata or model
+    Update(update::Args),
+    /// Send a message: it starts a Turn, or steers the one that runs
+    Send(send::Args),
+    /// Stop the active Turn, or the one that is named
+    Cancel(cancel::Args),
+    /// Answer a function call that a Turn waits for
+    Answer(answer::Args),
+    /// List a Session's Turns
+    Turns(turns::Args),
+    /// List a Session's Items: the transcript
+    Items(items::Args),
+    /// List what changed in a Session, in order
+    Events(events::Args),
+    /// List the files that a Session's Turns left in /workspace/outputs
+    Artifacts(artifacts::Args),
+    /// Wait until a Session's work is over
+    Wait(wait::Args),
+    /// Delete a Session, its files and its environment
+    Delete(delete::Args),
+}
+
+/// Runs the command.
+pub async fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
+    match command {
+        Command::Create(args) => create::run(context, args).await,
+        Command::List(args) => list::run(context, args).await,
+        Command::Get(args) => get::run(context, args).await,
+        Command::Update(args) => update::run(context, args).await,
+        Command::Send(args) => send::run(context, args).await,
+        Command::Cancel(args) => cancel::run(context, args).await,
+        Command::Answer(args) => answer::run(context, args).await,
+        Command::Turns(args) => turns::run(context, args).await,
+        Command::Items(args) => items::run(context, args).await,
+        Command::Events(args) => events::run(context, args).await,
+        Command::Artifacts(args) => artifacts::run(context, args).await,
+        Command::Wait(args) => wait::run(context, args).await,
+        Command::Delete(args) => delete::run(context, args).await,
+    }
+}

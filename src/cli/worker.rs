@@ -1,0 +1,82 @@
+//! A worker process: takes runs from its daemon, works on them, and reports what it holds.
+//!
+//! It outlives its daemon: when the daemon is gone it finishes what runs, gives nothing new a start, and ends.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::watch;
+
+use super::Context;
+use super::compose::{self, WorkerCommand, WorkerPipe};
+use super::out::{CliError, codes};
+use crate::engine::run::Worker;
+
+/// Time that running Turns get when the machine asks a worker to end (SIGTERM).
+const TERM_GRACE_MS: u64 = 1_000;
+
+/// Runs the worker until it is asked to leave and everything it ran is at a safe point.
+pub async fn run(context: &mut Context) -> Result<(), CliError> {
+    let mut pipe = WorkerPipe::stdin_stdout().map_err(|error| {
+        let message = format!("a worker is started by a daemon, with pipes: {error}");
+        CliError::new(codes::USAGE, message).hint("start a daemon: rat-things daemon start")
+    })?;
+    let local = compose::open(&context.settings).await?;
+    let environments = compose::environments(&context.settings, &local.places)?;
+    let harness = compose::harness(&context.settings)?;
+    let worker = Worker::new(local.core.clone(), harness, Arc::clone(&environments));
+    worker.listen();
+    let reports = pipe.reports();
+    reports.report_ready();
+    let running = Arc::new(watch::Sender::new(0usize));
+    let holds = Arc::new(Mutex::new(BTreeSet::new()));
+    let mut terminated = terminated()?;
+    let mut leaving = false;
+    loop {
+        let command = tokio::select! {
+            command = pipe.next(), if !leaving => command,
+            _ = terminated.recv() => WorkerCommand::Leave { grace_ms: TERM_GRACE_MS },
+            () = idle(&running), if leaving => break,
+        };
+        match command {
+            WorkerCommand::Run(grant) => {
+                running.send_modify(|n| *n += 1);
+                let (worker, reports) = (Arc::clone(&worker), reports.clone());
+                let (running, holds) = (Arc::clone(&running), Arc::clone(&holds));
+                tokio::spawn(async move {
+                    let (session, generation) = (grant.session.clone(), grant.generation);
+                    worker.run(grant).await;
+                    reports.report_ended(&session, generation);
+                    let held: Vec<String> = {
+                        let mut holds = holds.lock().unwrap_or_else(PoisonError::into_inner);
+                        holds.insert(session);
+                        holds.iter().cloned().collect()
+                    };
+                    reports.report_holds(held);
+                    running.send_modify(|n| *n -= 1);
+                });
+            }
+            WorkerCommand::Leave { grace_ms } => {
+                worker.leave(grace_ms);
+                leaving = true;
+            }
+            WorkerCommand::DaemonGone => leaving = true,
+        }
+    }
+    reports.flush().await;
+    Ok(())
+}
+
+async fn idle(running: &watch::Sender<usize>) {
+    let mut watched = running.subscribe();
+    let _ = watched.wait_for(|n| *n == 0).await;
+}
+
+fn terminated() -> Result<tokio::signal::unix::Signal, CliError> {
+    tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()).map_err(|error| {
+        CliError::new(
+            codes::UNAVAILABLE,
+            format!("cannot listen for signals: {error}"),
+        )
+    })
+}

@@ -1,0 +1,241 @@
+//! What every stage of the journey stands on: the ports, the settings, and how records are read and committed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::error::EngineError;
+use super::ids::SessionId;
+use super::input::Body;
+use super::keys;
+use super::ports::{
+    Bell, BlobScope, BlobSource, Blobs, Clock, Commit, Ids, Isolation, Key, Network, Record, Store,
+    StoreError,
+};
+use super::session::Head;
+
+/// What happens to a Turn whose worker was lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Recovery {
+    /// The same Turn goes on.
+    #[default]
+    Continue,
+    /// The Turn fails; the Session goes on.
+    Fail,
+}
+
+/// Numbers an operator may change.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// A Run that does not commit for this long is asked about.
+    pub lease_ms: u64,
+    /// Observations wait at most this long for company in one commit.
+    pub batch_ms: u64,
+    /// Larger bodies become blobs.
+    pub inline_bytes: usize,
+    /// Workers that may be lost, without progress, before the Turn fails.
+    pub turn_attempts: u32,
+    /// What happens to a Turn whose worker was lost.
+    pub recovery: Recovery,
+    /// How commands of new Sessions are isolated.
+    pub isolation: Isolation,
+    /// What they may reach, when the request does not say.
+    pub network: Network,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            lease_ms: 30_000,
+            batch_ms: 250,
+            inline_bytes: 64 << 10,
+            turn_attempts: 5,
+            recovery: Recovery::Continue,
+            isolation: Isolation::Sandbox,
+            network: Network::Disabled,
+        }
+    }
+}
+
+/// Times a change is decided again when others were quicker.
+const DECISIONS: u32 = 64;
+/// Times one commit is repeated while its outcome is unknown.
+const REPEATS: u32 = 8;
+
+/// The engine's ports and settings.
+#[derive(Clone)]
+pub struct Core {
+    /// Records.
+    pub store: Arc<dyn Store>,
+    /// Bytes.
+    pub blobs: Arc<dyn Blobs>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub ids: Arc<dyn Ids>,
+    /// Wake-ups.
+    pub bell: Arc<dyn Bell>,
+    /// Numbers.
+    pub settings: Settings,
+}
+
+/// A head as it was read.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The record.
+    pub head: Head,
+    /// Its version in the store.
+    pub version: u64,
+}
+
+impl Core {
+    /// A Session's head; `None` if there is none (or no more).
+    pub async fn load(&self, session: &SessionId) -> Result<Option<Loaded>, EngineError> {
+        let key = Key::new(keys::session_partition(session), keys::HEAD);
+        let Some(record) = self.store.get(&key).await? else {
+            return Ok(None);
+        };
+        Ok(Some(Loaded {
+            head: decode(&record)?,
+            version: record.version,
+        }))
+    }
+
+    /// A Session's head, as its owner may see it: somebody else's, and a deleted one, are not found.
+    pub async fn load_owned(
+        &self,
+        owner: &str,
+        session: &SessionId,
+    ) -> Result<Loaded, EngineError> {
+        match self.load(session).await? {
+            Some(loaded) if loaded.head.owner == owner && loaded.head.deleted_ms.is_none() => {
+                Ok(loaded)
+            }
+            _ => Err(EngineError::not_found("session", session.as_str())),
+        }
+    }
+
+    /// One row of a Session.
+    pub async fn row<T: DeserializeOwned>(
+        &self,
+        session: &SessionId,
+        sort: String,
+    ) -> Result<Option<T>, EngineError> {
+        let key = Key::new(keys::session_partition(session), sort);
+        self.store
+            .get(&key)
+            .await?
+            .map(|record| decode(&record))
+            .transpose()
+    }
+
+    /// Several rows of a Session that must exist.
+    pub async fn rows<T: DeserializeOwned>(
+        &self,
+        session: &SessionId,
+        sorts: impl IntoIterator<Item = String>,
+    ) -> Result<Vec<T>, EngineError> {
+        let keys: Vec<Key> = sorts
+            .into_iter()
+            .map(|sort| Key::new(keys::session_partition(session), sort))
+            .collect();
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let records = self.store.get_many(&keys).await?;
+        keys.iter()
+            .zip(records)
+            .map(|(key, record)| match record {
+                Some(record) => decode(&record),
+                None => Err(EngineError::damaged(key, "it is missing")),
+            })
+            .collect()
+    }
+
+    /// Commits once; while the outcome is unknown, the same commit is repeated under its id.
+    pub async fn commit_once(&self, commit: Commit) -> Result<(), StoreError> {
+        let mut last = None;
+        for repeat in 0..REPEATS {
+            if repeat > 0 {
+                tokio::time::sleep(backoff(repeat)).await;
+            }
+            match self.store.commit(commit.clone()).await {
+                Ok(_) => return Ok(()),
+                // Once an outcome is unknown, "it did not happen now" says nothing about the first attempt.
+                Err(StoreError::Unknown(why)) => last = Some(why),
+                Err(StoreError::Throttled | StoreError::Unavailable(_)) if last.is_some() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(StoreError::Unknown(last.unwrap_or_default()))
+    }
+
+    /// Where a Session's bytes are.
+    pub fn scope(&self, owner: &str, session: &SessionId) -> BlobScope {
+        BlobScope {
+            owner: owner.to_owned(),
+            session: session.to_string(),
+        }
+    }
+
+    /// Keeps a value inline, or stores it as a blob first when it is large.
+    pub async fn keep(
+        &self,
+        scope: &BlobScope,
+        value: serde_json::Value,
+    ) -> Result<Body, EngineError> {
+        let text = serde_json::to_vec(&value).map_err(|e| EngineError::Damaged {
+            key: "body".into(),
+            why: e.to_string(),
+        })?;
+        if text.len() <= self.settings.inline_bytes {
+            return Ok(Body::Inline(value));
+        }
+        let blob = self
+            .blobs
+            .put(scope, BlobSource::Bytes(Bytes::from(text)))
+            .await?;
+        Ok(Body::Blob(blob))
+    }
+
+    /// The value of a body.
+    pub async fn fetch(
+        &self,
+        scope: &BlobScope,
+        body: &Body,
+    ) -> Result<serde_json::Value, EngineError> {
+        match body {
+            Body::Inline(value) => Ok(value.clone()),
+            Body::Blob(blob) => {
+                let bytes = self.blobs.get(scope, blob).await?;
+                serde_json::from_slice(&bytes).map_err(|e| EngineError::Damaged {
+                    key: format!("blob {}", blob.sha256),
+                    why: e.to_string(),
+                })
+            }
+        }
+    }
+
+    /// Attempts at one decision against a moving head.
+    pub fn decisions(&self) -> std::ops::Range<u32> {
+        0..DECISIONS
+    }
+}
+
+/// The pause before attempt `n` (from 1): short, growing, bounded.
+pub fn backoff(n: u32) -> Duration {
+    Duration::from_millis((5u64 << n.min(9)).min(2_000))
+}
+
+/// Reads a row.
+pub fn decode<T: DeserializeOwned>(record: &Record) -> Result<T, EngineError> {
+    serde_json::from_slice(&record.value).map_err(|e| EngineError::damaged(&record.key, e))
+}
+
+/// Writes a row. Our records always serialise: string keys, finite numbers.
+pub fn encode<T: Serialize>(row: &T) -> Vec<u8> {
+    serde_json::to_vec(row).unwrap_or_default()
+}

@@ -1,0 +1,598 @@
+//! Dispatch: finds the Sessions that owe work, and gives each a worker under a new generation.
+//!
+//! Any number of dispatchers may run, anywhere: a claim is one conditional write of the head, and losing one is normal. All that
+//! a dispatcher remembers is a hint; killing it loses nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
+
+use super::claim::claim;
+use super::core::{Core, Loaded};
+use super::draft::Draft;
+use super::error::EngineError;
+use super::ids::SessionId;
+use super::keys::{self, AGENDA_SHARDS, Group};
+use super::ports::{
+    Change, Commit, CommitId, Compute, ComputeError, Environments, ExecutionId, Guard, Key,
+    Liveness, Range, RunGrant, StoreError, Write,
+};
+use super::recover::{Step, Verdict, charge_attempt, release_lost, step, verdict};
+use super::settle::{CALLS_PER_COMMIT, Ending, close_some_calls, end_turn};
+use super::turn::{Capture, Failure};
+
+/// Sessions handled at the same time.
+const PARALLEL: usize = 64;
+/// Agenda rows read at once.
+const SCAN_ROWS: usize = 512;
+/// Without a ring, the agenda is read this often.
+const IDLE_SCAN_MS: u64 = 2_000;
+/// A Session whose handling failed is left alone this long.
+const RETRY_MS: u64 = 500;
+/// Executions that are nobody's child here are asked about this often.
+const WATCH_MS: u64 = 1_000;
+
+/// Whose turn it is to be looked at, and why.
+#[derive(Clone)]
+struct Visit {
+    session: SessionId,
+    /// Due time of the agenda entry that led here.
+    entry: Option<u64>,
+    /// Ask about a live lease, too.
+    suspect: bool,
+}
+
+/// Gives work to workers.
+pub struct Dispatcher {
+    core: Core,
+    compute: Arc<dyn Compute>,
+    environments: Arc<dyn Environments>,
+    slots: Arc<Semaphore>,
+    hints: Mutex<Hints>,
+}
+
+/// Everything a dispatcher remembers; all of it may be lost.
+#[derive(Default)]
+struct Hints {
+    /// Being handled now; `true`: somebody rang meanwhile.
+    busy: HashMap<SessionId, bool>,
+    /// Not to be handled before. Unix ms.
+    later: HashMap<SessionId, u64>,
+    /// Which Sessions an execution is known to run.
+    watched: HashMap<ExecutionId, HashSet<SessionId>>,
+    /// Work was left due because no worker had room.
+    starved: bool,
+}
+
+impl Dispatcher {
+    /// A dispatcher over these ports.
+    pub fn new(
+        core: Core,
+        compute: Arc<dyn Compute>,
+        environments: Arc<dyn Environments>,
+    ) -> Arc<Dispatcher> {
+        Arc::new(Dispatcher {
+            core,
+            compute,
+            environments,
+            slots: Arc::new(Semaphore::new(PARALLEL)),
+            hints: Mutex::default(),
+        })
+    }
+
+    /// Works until `stop` turns true. What was claimed by then goes on without it.
+    pub async fn run(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
+        let mut rings = self.core.bell.listen_work();
+        let mut deaths = self.compute.deaths();
+        let mut watching = tokio::time::interval(Duration::from_millis(WATCH_MS));
+        watching.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        // Whoever started before us may be dead: every lease is asked about once.
+        let mut next_scan = Instant::now() + self.scan(true).await;
+        loop {
+            tokio::select! {
+                biased;
+                // Whoever could stop it is gone: so is whatever it works for.
+                changed = stop.changed() => if changed.is_err() || *stop.borrow() { return },
+                Some(dead) = deaths.recv() => self.suspect(&dead).await,
+                Some(session) = rings.recv() => {
+                    if let Some(session) = SessionId::parse(&session) {
+                        self.visit(Visit { session, entry: None, suspect: false }).await;
+                    }
+                    // A ring may mean that a worker has room again.
+                    if std::mem::take(&mut self.hints().starved) {
+                        next_scan = next_scan.min(Instant::now() + Duration::from_millis(5));
+                    }
+                }
+                _ = watching.tick() => self.watch().await,
+                () = tokio::time::sleep_until(next_scan) => {
+                    next_scan = Instant::now() + self.scan(false).await;
+                }
+            }
+        }
+    }
+
+    /// Sessions that owe work now, and when the next one will: handles the former, answers the pause until the latter.
+    async fn scan(self: &Arc<Self>, everything: bool) -> Duration {
+        let mut next_ms = IDLE_SCAN_MS;
+        for shard in 0..AGENDA_SHARDS {
+            match self.scan_shard(shard, everything).await {
+                Ok(pause) => next_ms = next_ms.min(pause),
+                Err(error) => tracing::warn!(%error, "the agenda could not be read"),
+            }
+        }
+        Duration::from_millis(next_ms)
+    }
+
+    async fn scan_shard(
+        self: &Arc<Self>,
+        shard: u32,
+        everything: bool,
+    ) -> Result<u64, EngineError> {
+        let mut from = String::new();
+        loop {
+            let range = Range {
+                partition: keys::agenda_partition(Group::Execute, shard),
+                from: from.clone(),
+                until: None,
+                reverse: false,
+                limit: SCAN_ROWS,
+            };
+            let page = self.core.store.range(&range).await?;
+            let now_ms = self.core.clock.now_ms();
+            for record in &page.records {
+                let Some((due_ms, session)) = keys::parse_agenda(&record.key.sort) else {
+                    continue;
+                };
+                if due_ms > now_ms && !everything {
+                    return Ok((due_ms - now_ms).clamp(1, IDLE_SCAN_MS));
+                }
+                self.visit(Visit {
+                    session,
+                    entry: Some(due_ms),
+                    suspect: everything,
+                })
+                .await;
+                from = format!("{}\0", record.key.sort);
+            }
+            if !page.more {
+                return Ok(if page.records.is_empty() {
+                    IDLE_SCAN_MS
+                } else {
+                    RETRY_MS
+                });
+            }
+        }
+    }
+
+    /// Executions that ended by themselves, or that nobody reports the end of.
+    async fn watch(self: &Arc<Self>) {
+        let executions: Vec<ExecutionId> = self.hints().watched.keys().cloned().collect();
+        for execution in executions {
+            if self.compute.inspect(&execution).await == Liveness::Gone {
+                self.suspect(&execution).await;
+            }
+        }
+    }
+
+    async fn suspect(self: &Arc<Self>, execution: &ExecutionId) {
+        let sessions = self.hints().watched.remove(execution).unwrap_or_default();
+        for session in sessions {
+            self.visit(Visit {
+                session,
+                entry: None,
+                suspect: true,
+            })
+            .await;
+        }
+    }
+
+    /// Handles a Session in a task of its own, once at a time.
+    async fn visit(self: &Arc<Self>, visit: Visit) {
+        let now_ms = self.core.clock.now_ms();
+        {
+            let mut hints = self.hints();
+            if let Some(again) = hints.busy.get_mut(&visit.session) {
+                *again = true;
+                return;
+            }
+            match hints.later.get(&visit.session) {
+                Some(later) if *later > now_ms && !visit.suspect => return,
+                _ => {}
+            }
+            hints.later.remove(&visit.session);
+            hints.busy.insert(visit.session.clone(), false);
+        }
+        let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else {
+            return;
+        };
+        let this = Arc::clone(self);
+        tokio::spawn(async move {
+            this.handle(visit).await;
+            drop(slot);
+        });
+    }
+
+    async fn handle(self: &Arc<Self>, mut visit: Visit) {
+        loop {
+            let handled = self.advance(&visit).await;
+            let mut hints = self.hints();
+            if let Err(error) = handled {
+                match error {
+                    EngineError::Busy { .. } => {}
+                    error => {
+                        tracing::warn!(session = %visit.session, %error, "a session could not be advanced")
+                    }
+                }
+                let later = self.core.clock.now_ms() + RETRY_MS;
+                hints.busy.remove(&visit.session);
+                hints.later.insert(visit.session.clone(), later);
+                return;
+            }
+            if hints.busy.insert(visit.session.clone(), false) != Some(true) {
+                hints.busy.remove(&visit.session);
+                return;
+            }
+            visit.entry = None;
+            visit.suspect = false;
+        }
+    }
+
+    /// Takes a Session as many steps as it can go now.
+    async fn advance(&self, visit: &Visit) -> Result<(), EngineError> {
+        let mut suspect = visit.suspect;
+        for _ in self.core.decisions() {
+            let Some(loaded) = self.core.load(&visit.session).await? else {
+                return self.drop_stray(visit).await;
+            };
+            let now_ms = self.core.clock.now_ms();
+            let done = match step(&loaded.head, &self.core.settings, now_ms, suspect) {
+                Step::Postpone => self.postpone(visit, &loaded).await,
+                Step::Erase => self.erase(&visit.session, &loaded).await,
+                Step::GiveUp => self.give_up(&visit.session, &loaded).await,
+                Step::Claim => self.claim(&visit.session, &loaded).await,
+                Step::Inspect { execution, lapsed } => {
+                    suspect = false;
+                    self.inspect(&visit.session, &loaded, &execution, lapsed)
+                        .await
+                }
+            };
+            match done {
+                Ok(true) => return Ok(()),
+                Ok(false) | Err(EngineError::Busy { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(EngineError::Busy {
+            attempts: self.core.decisions().end,
+        })
+    }
+
+    /// An agenda entry that came due too early goes to where the Session is due.
+    async fn postpone(&self, visit: &Visit, loaded: &Loaded) -> Result<bool, EngineError> {
+        match &loaded.head.fence.lease {
+            Some(lease) => self.watch_execution(&lease.execution, &visit.session),
+            None => self.forget(&visit.session),
+        }
+        let now_ms = self.core.clock.now_ms();
+        let Some(entry) = visit.entry.filter(|entry| *entry <= now_ms) else {
+            return Ok(true);
+        };
+        if loaded.head.agenda.execute != Some(entry) {
+            self.drop_stray(visit).await?;
+            return Ok(true);
+        }
+        let mut draft = Draft::of(&visit.session, loaded, now_ms);
+        draft.move_agenda();
+        self.seal(draft).await?;
+        Ok(true)
+    }
+
+    /// Removes an agenda entry that no head knows.
+    async fn drop_stray(&self, visit: &Visit) -> Result<(), EngineError> {
+        let Some(entry) = visit.entry else {
+            return Ok(());
+        };
+        let key = keys::agenda(Group::Execute, &visit.session, entry);
+        // The head is checked in the same commit: an entry that became true meanwhile stays.
+        let head = Key::new(keys::session_partition(&visit.session), keys::HEAD);
+        let guard = match self.core.load(&visit.session).await? {
+            Some(loaded) if loaded.head.agenda.execute == Some(entry) => return Ok(()),
+            Some(loaded) => Guard::Version(loaded.version),
+            None => Guard::Absent,
+        };
+        let writes = vec![
+            Write {
+                key: head,
+                guard,
+                change: Change::Check,
+            },
+            Write {
+                key,
+                guard: Guard::Any,
+                change: Change::Delete,
+            },
+        ];
+        self.core
+            .commit_once(Commit {
+                id: CommitId::random(&*self.core.ids),
+                writes,
+            })
+            .await?;
+        Ok(())
+    }
+
+    async fn claim(&self, session: &SessionId, loaded: &Loaded) -> Result<bool, EngineError> {
+        let Some(turn) = &loaded.head.turn else {
+            return Ok(true);
+        };
+        let execution = match self.compute.reserve(session.as_str()).await {
+            Ok(execution) => execution,
+            // Everything stays due; the agenda is read again soon.
+            Err(ComputeError::Full) => {
+                self.hints().starved = true;
+                return Ok(true);
+            }
+            Err(error) => {
+                let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
+                draft.head.last_error = Some(error.to_string());
+                charge_attempt(&mut draft, &self.core.settings, &error.to_string());
+                self.seal(draft).await?;
+                return Ok(true);
+            }
+        };
+        let attending = self.core.attending(session, turn).await?;
+        let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
+        let generation = claim(
+            &mut draft,
+            &attending,
+            execution.clone(),
+            self.core.settings.lease_ms,
+        )?;
+        self.seal(draft).await?;
+        self.watch_execution(&execution, session);
+        let grant = RunGrant {
+            session: session.to_string(),
+            generation,
+            execution: execution.clone(),
+        };
+        match self.compute.launch(&grant).await {
+            Ok(()) => Ok(true),
+            Err(ComputeError::Unknown(why)) => {
+                // The lease decides: if nobody renews it, the execution is asked about.
+                tracing::warn!(%session, why, "it is unknown whether the worker started");
+                Ok(true)
+            }
+            Err(error) => self.launch_failed(&grant, session, &error).await,
+        }
+    }
+
+    /// The worker provably did not start: its authority ends at once.
+    async fn launch_failed(
+        &self,
+        grant: &RunGrant,
+        session: &SessionId,
+        error: &ComputeError,
+    ) -> Result<bool, EngineError> {
+        let Some(loaded) = self.core.load(session).await? else {
+            return Ok(true);
+        };
+        if !loaded
+            .head
+            .fence
+            .accepts(grant.generation, &grant.execution)
+        {
+            return Ok(false);
+        }
+        let mut draft = Draft::of(session, &loaded, self.core.clock.now_ms());
+        let why = error.to_string();
+        if draft.head.fence.release().is_ok() {
+            draft.head.last_error = Some(why.clone());
+            charge_attempt(&mut draft, &self.core.settings, &why);
+        }
+        self.seal(draft).await?;
+        Ok(true)
+    }
+
+    async fn inspect(
+        &self,
+        session: &SessionId,
+        loaded: &Loaded,
+        execution: &ExecutionId,
+        lapsed: bool,
+    ) -> Result<bool, EngineError> {
+        let liveness = self.compute.inspect(execution).await;
+        let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
+        match verdict(liveness, lapsed) {
+            Verdict::LeaveAlone => {
+                self.watch_execution(execution, session);
+                Ok(true)
+            }
+            Verdict::Release => {
+                release_lost(
+                    &mut draft,
+                    &self.core.settings,
+                    &format!("worker {execution} is gone"),
+                );
+                self.seal(draft).await?;
+                Ok(false)
+            }
+            Verdict::Stop => {
+                // Fence first: from here on nothing it still does is visible.
+                if loaded.head.fence.lease.is_some() {
+                    self.quarantine(draft, execution, "is silent and is being stopped")
+                        .await?;
+                }
+                match self.compute.stop(execution).await {
+                    Ok(()) => Ok(false),
+                    Err(error) => Err(EngineError::Unavailable(error.to_string())),
+                }
+            }
+            Verdict::Quarantine if loaded.head.fence.lease.is_some() => {
+                self.quarantine(draft, execution, "can't be accounted for")
+                    .await?;
+                Ok(true)
+            }
+            Verdict::Quarantine => {
+                draft.move_agenda();
+                self.seal(draft).await?;
+                Ok(true)
+            }
+        }
+    }
+
+    async fn quarantine(
+        &self,
+        mut draft: Draft,
+        execution: &ExecutionId,
+        why: &str,
+    ) -> Result<(), EngineError> {
+        let now_ms = draft.now_ms;
+        if draft.head.fence.lost_sight(now_ms).is_ok() {
+            draft.head.last_error = Some(format!("worker {execution} {why}"));
+            draft.move_agenda();
+            self.seal(draft).await?;
+        }
+        Ok(())
+    }
+
+    /// Too many workers were lost even over saving the outputs: the Turn ends without one.
+    async fn give_up(&self, session: &SessionId, loaded: &Loaded) -> Result<bool, EngineError> {
+        let Some(turn) = &loaded.head.turn else {
+            return Ok(true);
+        };
+        let attending = self.core.attending(session, turn).await?;
+        let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
+        if turn.calls.len() > CALLS_PER_COMMIT {
+            close_some_calls(&mut draft, &attending);
+            self.seal(draft).await?;
+            return Ok(false);
+        }
+        let ending = match (&turn.cancel, &turn.doomed) {
+            (Some(_), _) => Ending::Cancelled,
+            (None, Some(failure)) => Ending::Failed(failure.clone()),
+            (None, None) => Ending::Failed(Failure {
+                code: "internal_error".into(),
+                message: "no worker could be kept alive for this turn".into(),
+            }),
+        };
+        let capture = loaded.head.environment_opened.then(|| Capture {
+            problem: Some("outputs were not saved: no worker could be kept alive for it".into()),
+            ..Capture::default()
+        });
+        end_turn(&mut draft, &attending, ending, capture)
+            .map_err(|e| EngineError::Conflict(e.to_string()))?;
+        self.seal(draft).await?;
+        Ok(false)
+    }
+
+    /// Erases a deleted Session: environment, bytes, rows, and last the head with its agenda entry. Resumable at any point.
+    async fn erase(&self, session: &SessionId, loaded: &Loaded) -> Result<bool, EngineError> {
+        if let Some(config) = self.core.config(session).await?
+            && let Some(environment) = &config.environment
+        {
+            // A worker that keeps it open between Turns lets go when it hears that the Session is gone.
+            self.core.bell.ring(session.as_str());
+            let removed = self.environments.remove(&environment.id).await;
+            removed.map_err(|e| EngineError::Unavailable(e.to_string()))?;
+        }
+        self.core
+            .blobs
+            .delete_scope(&self.core.scope(&loaded.head.owner, session))
+            .await?;
+        let partition = keys::session_partition(session);
+        let mut from = String::new();
+        loop {
+            let range = Range {
+                partition: partition.clone(),
+                from,
+                until: None,
+                reverse: false,
+                limit: 20,
+            };
+            let page = self.core.store.range(&range).await?;
+            let doomed = page.records.iter().filter(|r| r.key.sort != keys::HEAD);
+            let writes: Vec<Write> = doomed
+                .map(|r| Write {
+                    key: r.key.clone(),
+                    guard: Guard::Any,
+                    change: Change::Delete,
+                })
+                .collect();
+            if !writes.is_empty() {
+                self.core
+                    .commit_once(Commit {
+                        id: CommitId::random(&*self.core.ids),
+                        writes,
+                    })
+                    .await?;
+            }
+            match page.records.last() {
+                Some(last) if page.more => from = format!("{}\0", last.key.sort),
+                _ => break,
+            }
+        }
+        let head = Key::new(partition, keys::HEAD);
+        let mut writes = vec![Write {
+            key: head,
+            guard: Guard::Version(loaded.version),
+            change: Change::Delete,
+        }];
+        for (group, due) in [
+            (Group::Execute, loaded.head.agenda.execute),
+            (Group::Deliver, loaded.head.agenda.deliver),
+        ] {
+            if let Some(due) = due {
+                let key = keys::agenda(group, session, due);
+                writes.push(Write {
+                    key,
+                    guard: Guard::Any,
+                    change: Change::Delete,
+                });
+            }
+        }
+        self.core
+            .commit_once(Commit {
+                id: CommitId::random(&*self.core.ids),
+                writes,
+            })
+            .await?;
+        Ok(true)
+    }
+
+    async fn seal(&self, draft: Draft) -> Result<(), EngineError> {
+        let session = draft.session.clone();
+        let (commit, _) = draft.seal(&*self.core.ids);
+        match self.core.commit_once(commit).await {
+            Ok(()) => {
+                // Who dispatches is awake; only followers want to know.
+                self.core.bell.ring_change(session.as_str());
+                Ok(())
+            }
+            Err(StoreError::Conflict(_)) => Err(EngineError::Busy { attempts: 1 }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn watch_execution(&self, execution: &ExecutionId, session: &SessionId) {
+        self.hints()
+            .watched
+            .entry(execution.clone())
+            .or_default()
+            .insert(session.clone());
+    }
+
+    fn forget(&self, session: &SessionId) {
+        self.hints().watched.retain(|_, sessions| {
+            sessions.remove(session);
+            !sessions.is_empty()
+        });
+    }
+
+    fn hints(&self) -> std::sync::MutexGuard<'_, Hints> {
+        // Hints may be stale by design, so a panic elsewhere does not make them worse.
+        self.hints.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

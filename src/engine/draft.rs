@@ -1,0 +1,167 @@
+//! A draft: one change of a Session, gathered as data and sealed into one commit that includes the head.
+//!
+//! Everything a commit must always contain is added here and nowhere else: the head under its compare-and-swap, the next
+//! revision, the journal row, the Session's status event, and the agenda entries that follow from the new head. So no stage can
+//! forget to leave work where the next one finds it (I13).
+
+use serde::Serialize;
+
+use super::core::{Loaded, encode};
+use super::ids::SessionId;
+use super::journal::{Entry, JournalRow};
+use super::keys::{self, Group};
+use super::ports::{Change, Commit, CommitId, Guard, Ids, Key, Write};
+use super::session::Head;
+use crate::api::SessionStatus;
+
+/// One change in the making.
+pub struct Draft {
+    /// Whose.
+    pub session: SessionId,
+    /// The head as it will be.
+    pub head: Head,
+    /// When this is decided. Unix ms.
+    pub now_ms: u64,
+    before: Option<Loaded>,
+    writes: Vec<Write>,
+    events: Vec<Entry>,
+    exact_agenda: bool,
+}
+
+impl Draft {
+    /// A change of an existing Session.
+    pub fn of(session: &SessionId, loaded: &Loaded, now_ms: u64) -> Draft {
+        Draft {
+            session: session.clone(),
+            head: loaded.head.clone(),
+            now_ms,
+            before: Some(loaded.clone()),
+            writes: Vec::new(),
+            events: Vec::new(),
+            exact_agenda: false,
+        }
+    }
+
+    /// The creation of a Session.
+    pub fn create(session: &SessionId, head: Head, now_ms: u64) -> Draft {
+        Draft {
+            session: session.clone(),
+            head,
+            now_ms,
+            before: None,
+            writes: Vec::new(),
+            events: vec![Entry::Created],
+            exact_agenda: false,
+        }
+    }
+
+    /// Stores a row of the Session. It needs no guard of its own: the head's compare-and-swap orders all changes.
+    pub fn put<T: Serialize>(&mut self, sort: String, row: &T) {
+        let key = Key::new(keys::session_partition(&self.session), sort);
+        self.write(key, Guard::Any, Change::Put(encode(row)));
+    }
+
+    /// Stores a row of the Session that must not exist.
+    pub fn insert<T: Serialize>(&mut self, sort: String, row: &T) {
+        let key = Key::new(keys::session_partition(&self.session), sort);
+        self.write(key, Guard::Absent, Change::Put(encode(row)));
+    }
+
+    /// Removes a row of the Session.
+    pub fn remove(&mut self, sort: String) {
+        let key = Key::new(keys::session_partition(&self.session), sort);
+        self.write(key, Guard::Any, Change::Delete);
+    }
+
+    /// Any other write that belongs to this change. A later write of the same row replaces the earlier one.
+    pub fn write(&mut self, key: Key, guard: Guard, change: Change) {
+        match self.writes.iter_mut().find(|write| write.key == key) {
+            Some(earlier) => earlier.change = change,
+            None => self.writes.push(Write { key, guard, change }),
+        }
+    }
+
+    /// Adds a public event.
+    pub fn note(&mut self, event: Entry) {
+        self.events.push(event);
+    }
+
+    /// Agenda entries are moved to where they are due, not left early.
+    pub fn move_agenda(&mut self) {
+        self.exact_agenda = true;
+    }
+
+    /// Rows so far, with those that sealing adds at most: head, journal, and an agenda entry out and in.
+    pub fn rows(&self) -> usize {
+        self.writes.len() + 4
+    }
+
+    /// The commit, and the head as it will be stored.
+    pub fn seal(mut self, ids: &dyn Ids) -> (Commit, Head) {
+        let old_agenda = self
+            .before
+            .as_ref()
+            .map(|b| b.head.agenda)
+            .unwrap_or_default();
+        self.head.revision += 1;
+        self.head.shorten();
+        let status = self.head.status();
+        let before = self
+            .before
+            .as_ref()
+            .map_or(SessionStatus::Idle, |b| b.head.status());
+        if before != status && self.head.deleted_ms.is_none() {
+            self.events.push(Entry::Session { s: status });
+        }
+        let due = self.head.execution_due(self.now_ms);
+        self.head.agenda.execute = self.entry(Group::Execute, old_agenda.execute, due);
+        if !self.events.is_empty() {
+            let row = JournalRow {
+                at_ms: self.now_ms,
+                events: std::mem::take(&mut self.events),
+            };
+            self.insert(keys::journal(self.head.revision), &row);
+        }
+        let guard = match &self.before {
+            Some(loaded) => Guard::Version(loaded.version),
+            None => Guard::Absent,
+        };
+        let head_key = Key::new(keys::session_partition(&self.session), keys::HEAD);
+        self.writes.insert(
+            0,
+            Write {
+                key: head_key,
+                guard,
+                change: Change::Put(encode(&self.head)),
+            },
+        );
+        (
+            Commit {
+                id: CommitId::random(ids),
+                writes: self.writes,
+            },
+            self.head,
+        )
+    }
+
+    /// Writes what turns the old agenda entry into the new one, and answers where the entry is then.
+    fn entry(&mut self, group: Group, old: Option<u64>, new: Option<u64>) -> Option<u64> {
+        let keep_early =
+            matches!((old, new), (Some(old), Some(new)) if old <= new && !self.exact_agenda);
+        if keep_early || old == new {
+            return old;
+        }
+        if let Some(old) = old {
+            self.write(
+                keys::agenda(group, &self.session, old),
+                Guard::Any,
+                Change::Delete,
+            );
+        }
+        if let Some(new) = new {
+            let key = keys::agenda(group, &self.session, new);
+            self.write(key, Guard::Any, Change::Put(Vec::new()));
+        }
+        new
+    }
+}

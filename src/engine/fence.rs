@@ -1,0 +1,262 @@
+//! The fence: which Run may write, and until when it is presumed alive.
+//!
+//! A generation is claimed by one conditional write of the head and is never reused; only the highest may write. The lease is
+//! a presumption of life, not an authority: it decides when somebody asks the world about the worker, never who may write.
+
+use serde::{Deserialize, Serialize};
+
+use super::ports::ExecutionId;
+
+/// Counter of Runs of one Session; 0 before the first.
+pub type Generation = u64;
+
+/// The time-bound right to be presumed the live Run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// Where the Run executes.
+    #[serde(rename = "x")]
+    pub execution: ExecutionId,
+    /// Renewed by every commit of the Run. Unix ms.
+    #[serde(rename = "u")]
+    pub until_ms: u64,
+}
+
+/// A Run whose worker's state can't be established: fenced, and waiting for proof or for an operator.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Quarantine {
+    /// The execution nobody can vouch for.
+    pub execution: ExecutionId,
+    /// Since when. Unix ms.
+    pub since_ms: u64,
+}
+
+/// The fence of a Session, kept in its head.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fence {
+    /// The highest generation that was ever claimed.
+    #[serde(rename = "g", default, skip_serializing_if = "is_zero")]
+    pub generation: Generation,
+    /// Present while a Run is live (or was, and nobody has taken over yet).
+    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<Lease>,
+    /// Present while a former Run's worker can't be accounted for.
+    #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
+    pub quarantine: Option<Quarantine>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+/// What a Run's fence can be in; derived from the record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// Nobody runs and nobody is missing.
+    Free,
+    /// A Run holds the lease.
+    Leased,
+    /// A former Run is unaccounted for.
+    Quarantined,
+}
+
+/// What can happen to a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunEvent {
+    /// Somebody claims the next generation.
+    Claim,
+    /// The live Run commits and stays.
+    Renew,
+    /// The live Run ends, waits for a client, or gives its lease back.
+    Release,
+    /// The world proves the worker gone.
+    ProvenGone,
+    /// The world can't tell.
+    LostSight,
+    /// An operator vouches that the worker is gone.
+    OperatorRelease,
+}
+
+/// Why an event does not apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a run that is {state:?} refuses {event:?}")]
+pub struct RunRefusal {
+    /// The state that refused.
+    pub state: RunState,
+    /// What it refused.
+    pub event: RunEvent,
+}
+
+/// The life of a fence: total over state and event.
+pub fn next(state: RunState, event: RunEvent) -> Result<RunState, RunRefusal> {
+    use RunEvent::{Claim, LostSight, OperatorRelease, ProvenGone, Release, Renew};
+    use RunState::{Free, Leased, Quarantined};
+    let refused = Err(RunRefusal { state, event });
+    match (state, event) {
+        (Free, Claim) => Ok(Leased),
+        (Free, Renew | Release | LostSight | OperatorRelease) => refused,
+        // Late proof about a Run that is over already says nothing new.
+        (Free, ProvenGone) => Ok(Free),
+        // A live lease is never claimed over: it is released, proven gone, or put in quarantine first.
+        (Leased, Claim | OperatorRelease) => refused,
+        (Leased, Renew) => Ok(Leased),
+        (Leased, Release | ProvenGone) => Ok(Free),
+        (Leased, LostSight) => Ok(Quarantined),
+        // The generation was raised when the quarantine began, so the old Run can't write either.
+        (Quarantined, Claim | Renew | Release) => refused,
+        (Quarantined, ProvenGone | OperatorRelease) => Ok(Free),
+        (Quarantined, LostSight) => Ok(Quarantined),
+    }
+}
+
+impl Fence {
+    /// The state as recorded.
+    pub fn state(&self) -> RunState {
+        if self.quarantine.is_some() {
+            RunState::Quarantined
+        } else if self.lease.is_some() {
+            RunState::Leased
+        } else {
+            RunState::Free
+        }
+    }
+
+    /// Whether a Run with this generation and execution may write.
+    pub fn accepts(&self, generation: Generation, execution: &ExecutionId) -> bool {
+        self.generation == generation
+            && self
+                .lease
+                .as_ref()
+                .is_some_and(|lease| lease.execution == *execution)
+    }
+
+    /// The next generation begins, held by `execution`.
+    pub fn claim(
+        &mut self,
+        execution: ExecutionId,
+        until_ms: u64,
+    ) -> Result<Generation, RunRefusal> {
+        next(self.state(), RunEvent::Claim)?;
+        self.generation += 1;
+        self.lease = Some(Lease {
+            execution,
+            until_ms,
+        });
+        Ok(self.generation)
+    }
+
+    /// The live Run is presumed alive until then. Time never runs backwards here, whatever the clock does.
+    pub fn renew(&mut self, until_ms: u64) -> Result<(), RunRefusal> {
+        next(self.state(), RunEvent::Renew)?;
+        if let Some(lease) = &mut self.lease {
+            lease.until_ms = lease.until_ms.max(until_ms);
+        }
+        Ok(())
+    }
+
+    /// The live Run ends by its own commit.
+    pub fn release(&mut self) -> Result<(), RunRefusal> {
+        next(self.state(), RunEvent::Release)?;
+        self.lease = None;
+        Ok(())
+    }
+
+    /// The worker is proven gone; its generation is over (nothing of it can still be in flight to be accepted, because the
+    /// lease is what [`Fence::accepts`] asks for).
+    pub fn proven_gone(&mut self) -> Result<(), RunRefusal> {
+        next(self.state(), RunEvent::ProvenGone)?;
+        self.lease = None;
+        self.quarantine = None;
+        Ok(())
+    }
+
+    /// Nobody can tell whether the worker lives: its generation ends now and the Session waits.
+    pub fn lost_sight(&mut self, since_ms: u64) -> Result<(), RunRefusal> {
+        next(self.state(), RunEvent::LostSight)?;
+        if let Some(lease) = self.lease.take() {
+            self.generation += 1;
+            self.quarantine = Some(Quarantine {
+                execution: lease.execution,
+                since_ms,
+            });
+        }
+        Ok(())
+    }
+
+    /// An operator vouches for the worker's end.
+    pub fn operator_release(&mut self) -> Result<(), RunRefusal> {
+        next(self.state(), RunEvent::OperatorRelease)?;
+        self.quarantine = None;
+        Ok(())
+    }
+
+    /// Ends every authority there is, for deletion.
+    pub fn shut(&mut self) {
+        self.generation += 1;
+        self.lease = None;
+        self.quarantine = None;
+    }
+}
+
+/// What is kept of one Run: row `run/<generation>`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunRow {
+    /// Where it executes or executed.
+    pub execution: ExecutionId,
+    /// The Turn it was claimed for.
+    pub turn: u64,
+    /// Claimed at. Unix ms.
+    pub started_ms: u64,
+    /// Over since. Unix ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_ms: Option<u64>,
+    /// How it ended, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn execution(name: &str) -> ExecutionId {
+        ExecutionId(name.into())
+    }
+
+    #[test]
+    fn a_live_lease_is_never_claimed_over() {
+        let mut fence = Fence::default();
+        assert_eq!(fence.claim(execution("a"), 10), Ok(1));
+        assert!(fence.claim(execution("b"), 99).is_err());
+        assert!(fence.accepts(1, &execution("a")));
+        assert!(!fence.accepts(1, &execution("b")));
+    }
+
+    #[test]
+    fn a_generation_is_never_reused() {
+        let mut fence = Fence::default();
+        for expected in 1..=3 {
+            assert_eq!(fence.claim(execution("a"), 10), Ok(expected));
+            fence.release().expect("leased");
+            assert!(!fence.accepts(expected, &execution("a")));
+        }
+    }
+
+    #[test]
+    fn quarantine_ends_the_old_authority_at_once() {
+        let mut fence = Fence::default();
+        fence.claim(execution("a"), 10).expect("free");
+        fence.lost_sight(20).expect("leased");
+        assert!(!fence.accepts(1, &execution("a")));
+        assert!(fence.claim(execution("b"), 99).is_err());
+        fence.operator_release().expect("quarantined");
+        assert_eq!(fence.claim(execution("b"), 99), Ok(3));
+    }
+
+    #[test]
+    fn a_lease_never_shrinks_when_the_clock_jumps_back() {
+        let mut fence = Fence::default();
+        fence.claim(execution("a"), 100).expect("free");
+        fence.renew(50).expect("leased");
+        assert_eq!(fence.lease.map(|l| l.until_ms), Some(100));
+    }
+}

@@ -1,0 +1,143 @@
+//! An Item: one saved entry of the transcript, and what the model needs to see it again.
+
+use serde::{Deserialize, Serialize};
+
+use super::ids::Kind;
+use super::input::Body;
+use crate::api::CallStatus;
+
+/// Where a tool call is that the harness runs itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum CallState {
+    /// Claimed: it may be happening.
+    Running,
+    /// Over.
+    Done {
+        /// completed, failed or incomplete.
+        status: CallStatus,
+        /// If the command exited.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        exit_code: Option<i32>,
+        /// Shown in the Item.
+        output: Body,
+        /// What the model was told, when it differs from `output`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        told: Option<Body>,
+        /// Wall time.
+        duration_ms: u64,
+    },
+    /// Its worker was lost: it may have happened, and is never repeated by itself (I6).
+    Unknown,
+}
+
+/// The content of an Item.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "rows live for one commit; boxing the most common variant would cost more than it saves"
+)]
+pub enum ItemBody {
+    /// A message of the user: its content is the input's.
+    User {
+        /// The accepted input.
+        input: u64,
+    },
+    /// A message of the agent.
+    Message {
+        /// Its text.
+        text: Body,
+        /// `commentary` or `final_answer`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<String>,
+        /// Whether the output stopped early.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        incomplete: bool,
+    },
+    /// Reasoning.
+    Reasoning {
+        /// Summary texts.
+        summary: Vec<String>,
+        /// The provider's item, given back unchanged.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        native: Option<Body>,
+    },
+    /// A tool call that the harness ran.
+    Call {
+        /// The model's call id.
+        call_id: String,
+        /// Tool name as the model called it.
+        tool: String,
+        /// Arguments exactly as the model wrote them.
+        arguments: Body,
+        /// The command as an operator reads it.
+        command: String,
+        /// Its working directory.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cwd: Option<String>,
+        /// Where it is.
+        #[serde(flatten)]
+        state: CallState,
+    },
+    /// A call of one of the Agent's functions.
+    Function {
+        /// The model's call id.
+        call_id: String,
+        /// Function name.
+        name: String,
+        /// Arguments exactly as the model wrote them.
+        arguments: Body,
+        /// Whether its answer was handed over, or it was closed without one.
+        status: CallStatus,
+    },
+    /// A client's answer to a function call: its content is the input's.
+    FunctionOutput {
+        /// The item of the call.
+        call: u64,
+        /// The model's call id.
+        call_id: String,
+        /// The accepted input.
+        input: u64,
+    },
+}
+
+/// Row `item/<n>`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ItemRow {
+    /// The Turn it belongs to.
+    pub turn: u64,
+    /// Position among the Turn's output items; `None` for what the user gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_index: Option<u64>,
+    /// Recorded at. Unix ms.
+    pub at_ms: u64,
+    /// What it is.
+    #[serde(flatten)]
+    pub body: ItemBody,
+}
+
+impl ItemBody {
+    /// Which prefix its id has.
+    pub fn id_kind(&self) -> Kind {
+        match self {
+            ItemBody::User { .. } | ItemBody::Message { .. } => Kind::Message,
+            ItemBody::Reasoning { .. } => Kind::Reasoning,
+            ItemBody::Call { .. } => Kind::Command,
+            ItemBody::Function { .. } => Kind::FunctionCall,
+            ItemBody::FunctionOutput { .. } => Kind::FunctionOutput,
+        }
+    }
+
+    /// Whether nothing about it will change any more.
+    pub fn is_final(&self) -> bool {
+        match self {
+            ItemBody::Call { state, .. } => !matches!(state, CallState::Running),
+            ItemBody::Function { status, .. } => *status != CallStatus::InProgress,
+            ItemBody::User { .. }
+            | ItemBody::Message { .. }
+            | ItemBody::Reasoning { .. }
+            | ItemBody::FunctionOutput { .. } => true,
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! The journal: what each revision changed, as compact public events that refer to rows.
+
+use serde::{Deserialize, Serialize};
+
+use crate::api::{SessionStatus, TurnStatus};
+
+/// One public event. It carries the little that its row may no longer say by the time it is read.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "e", rename_all = "snake_case")]
+pub enum Entry {
+    /// The Session was created.
+    Created,
+    /// The Session's public status is now this.
+    Session {
+        /// The status.
+        s: SessionStatus,
+    },
+    /// A Turn's status is now this (`queued` is its creation).
+    Turn {
+        /// Turn number.
+        t: u64,
+        /// The status.
+        s: TurnStatus,
+    },
+    /// An Item appeared; it may still change.
+    Added {
+        /// Item number.
+        i: u64,
+    },
+    /// An Item has its final form.
+    Done {
+        /// Item number.
+        i: u64,
+    },
+    /// The environment was replaced and its files are gone.
+    Reset {
+        /// How often so far.
+        n: u32,
+    },
+}
+
+/// Row `journal/<revision>`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JournalRow {
+    /// Committed at. Unix ms.
+    pub at_ms: u64,
+    /// In order.
+    pub events: Vec<Entry>,
+}

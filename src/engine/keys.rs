@@ -1,0 +1,141 @@
+//! Where every record is. One partition per Session, one per owner, a few for the agenda.
+
+use super::ids::{SessionId, sha256_hex};
+use super::ports::{Key, Principal};
+
+/// Shards of each agenda group: enough partitions for a busy DynamoDB table, few enough to look at all of them.
+pub const AGENDA_SHARDS: u32 = 4;
+
+/// The two work groups (I9): a failed notification never reruns a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// Turns, recovery, deletion.
+    Execute,
+    /// Notifications.
+    Deliver,
+}
+
+impl Group {
+    /// Its name in keys and on screens.
+    pub fn name(self) -> &'static str {
+        match self {
+            Group::Execute => "execute",
+            Group::Deliver => "deliver",
+        }
+    }
+}
+
+/// The namespace of a principal: a hash, so that no key tells who it is (I3).
+pub fn owner_of(principal: &Principal) -> String {
+    sha256_hex(format!("rat-things/owner/1\0{}", principal.name).as_bytes())[..32].to_owned()
+}
+
+/// Partition of a Session.
+pub fn session_partition(session: &SessionId) -> String {
+    format!("S/{session}")
+}
+
+/// Partition of an owner's lists.
+pub fn owner_partition(owner: &str) -> String {
+    format!("O/{owner}")
+}
+
+/// Partition of one agenda shard.
+pub fn agenda_partition(group: Group, shard: u32) -> String {
+    format!("A/{}/{shard}", group.name())
+}
+
+/// The agenda row of a Session that is due at `due_ms`.
+pub fn agenda(group: Group, session: &SessionId, due_ms: u64) -> Key {
+    let shard = session.as_str().bytes().map(u32::from).sum::<u32>() % AGENDA_SHARDS;
+    Key::new(
+        agenda_partition(group, shard),
+        format!("{due_ms:015}/{session}"),
+    )
+}
+
+/// Due time and Session of an agenda row's sort key.
+pub fn parse_agenda(sort: &str) -> Option<(u64, SessionId)> {
+    let (due, session) = sort.split_once('/')?;
+    Some((due.parse().ok()?, SessionId::parse(session)?))
+}
+
+/// Sort key of the head.
+pub const HEAD: &str = "head";
+/// Sort key of the Session's configuration.
+pub const CONFIG: &str = "config";
+
+/// `input/<n>`
+pub fn input(n: u64) -> String {
+    format!("input/{n:010}")
+}
+
+/// `end/<n>`: how input n ended
+pub fn input_end(n: u64) -> String {
+    format!("end/{n:010}")
+}
+
+/// `turn/<n>`
+pub fn turn(n: u64) -> String {
+    format!("turn/{n:010}")
+}
+
+/// `item/<n>`
+pub fn item(n: u64) -> String {
+    format!("item/{n:010}")
+}
+
+/// `journal/<revision>`
+pub fn journal(revision: u64) -> String {
+    format!("journal/{revision:012}")
+}
+
+/// `run/<generation>`
+pub fn run(generation: u64) -> String {
+    format!("run/{generation:010}")
+}
+
+/// `artifact/<turn>/<n>`
+pub fn artifact(turn: u64, n: u64) -> String {
+    format!("artifact/{turn:010}/{n:05}")
+}
+
+/// `receipt/<key hash>`: the hash, so that a caller's key is never stored in the clear and has a bounded length.
+pub fn receipt(key_hash: &str) -> String {
+    format!("receipt/{key_hash}")
+}
+
+/// Hash of a caller's idempotency key.
+pub fn key_hash(key: &str) -> String {
+    sha256_hex(format!("rat-things/key/1\0{key}").as_bytes())[..32].to_owned()
+}
+
+/// The number behind a prefix in a sort key such as `turn/0000000007`.
+pub fn number(sort: &str, prefix: &str) -> Option<u64> {
+    sort.strip_prefix(prefix)?.parse().ok()
+}
+
+/// In the owner's partition: Sessions by creation time.
+pub fn session_by_time(created_ms: u64, session: &str) -> String {
+    format!("sessions/{created_ms:015}/{session}")
+}
+
+/// In the owner's partition: Sessions by id, for prefixes and cursors.
+pub fn session_by_id(session: &str) -> String {
+    format!("session-id/{session}")
+}
+
+/// In the owner's partition: a saved Agent.
+pub fn agent(id: &str) -> String {
+    format!("agent/{id}")
+}
+
+/// In the owner's partition: Agents by creation time.
+pub fn agent_by_time(created_ms: u64, id: &str) -> String {
+    format!("agents/{created_ms:015}/{id}")
+}
+
+/// In the owner's partition: the receipt of a creation under a key.
+pub fn create_receipt(key_hash: &str) -> String {
+    format!("create/{key_hash}")
+}

@@ -1,0 +1,160 @@
+//! Observe: what a harness saw becomes rows of one commit. Pure: operations applied to a draft, as often as it takes to commit.
+
+use super::draft::Draft;
+use super::input::Body;
+use super::item::{CallState, ItemBody, ItemRow};
+use super::journal::Entry;
+use super::keys;
+use super::ports::{Claim, ModelUsage};
+use super::session::{MAX_OPEN_CALLS, OpenCall};
+use super::settle::{add_item, add_user_item, deliver_input};
+use crate::api::CallStatus;
+
+/// One thing that was seen, with its large bodies stored.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// The agent has these inputs.
+    Took(Vec<u64>),
+    /// A complete item of the agent.
+    Item(ItemBody),
+    /// A function call for a client.
+    Function {
+        /// The model's call id.
+        call_id: String,
+        /// Function name.
+        name: String,
+        /// Arguments as the model wrote them.
+        arguments: Body,
+    },
+    /// A tool call is claimed. It is always the last operation of its commit.
+    Began {
+        /// What is claimed.
+        claim: Claim,
+        /// Its arguments, stored.
+        arguments: Body,
+    },
+    /// A claimed tool call ended: its Item's number and final row.
+    Ended(u64, Box<ItemRow>),
+    /// A model call ended.
+    ModelCall(ModelUsage),
+    /// The environment was opened; `lost` says that files of its earlier life are gone.
+    Opened {
+        /// Files were lost.
+        lost: bool,
+    },
+}
+
+/// Applies one operation for the Run of `generation`.
+pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
+    let Some(turn) = draft.head.turn.as_ref().map(|turn| turn.number) else {
+        return;
+    };
+    match op {
+        Op::Took(inputs) => took(draft, inputs, turn, generation),
+        Op::Item(body) => {
+            let number = add_output(draft, turn, body.clone());
+            draft.note(Entry::Done { i: number });
+            made_progress(draft);
+        }
+        Op::Function {
+            call_id,
+            name,
+            arguments,
+        } => {
+            let open = draft.head.turn.as_ref().map_or(0, |turn| turn.calls.len());
+            let room = open < MAX_OPEN_CALLS;
+            let body = ItemBody::Function {
+                call_id: call_id.clone(),
+                name: name.clone(),
+                arguments: arguments.clone(),
+                status: match room {
+                    true => CallStatus::InProgress,
+                    false => CallStatus::Incomplete,
+                },
+            };
+            let item = add_output(draft, turn, body);
+            match &mut draft.head.turn {
+                Some(active) if room => active.calls.push(OpenCall::new(call_id, item)),
+                _ => draft.note(Entry::Done { i: item }),
+            }
+            made_progress(draft);
+        }
+        Op::Began { claim, arguments } => {
+            let body = ItemBody::Call {
+                call_id: claim.call_id.clone(),
+                tool: claim.name.clone(),
+                arguments: arguments.clone(),
+                command: claim.command.clone(),
+                cwd: claim.cwd.clone(),
+                state: CallState::Running,
+            };
+            let item = add_output(draft, turn, body);
+            if let Some(active) = &mut draft.head.turn {
+                active.running.push(item);
+            }
+        }
+        Op::Ended(item, row) => {
+            draft.put(keys::item(*item), row.as_ref());
+            draft.note(Entry::Done { i: *item });
+            if let Some(active) = &mut draft.head.turn {
+                active.running.retain(|running| running != item);
+            }
+            made_progress(draft);
+        }
+        Op::ModelCall(usage) => {
+            if let Some(active) = &mut draft.head.turn {
+                active.usage += *usage;
+                active.model_calls += 1;
+            }
+        }
+        Op::Opened { lost } => {
+            draft.head.environment_opened = true;
+            if *lost {
+                draft.head.resets += 1;
+                draft.note(Entry::Reset {
+                    n: draft.head.resets,
+                });
+            }
+        }
+    }
+}
+
+fn took(draft: &mut Draft, inputs: &[u64], turn: u64, generation: u64) {
+    for &input in inputs {
+        let at = draft
+            .head
+            .pending
+            .iter()
+            .position(|p| p.input == input && p.claimed == generation);
+        let Some(at) = at else { continue };
+        let pending = draft.head.pending.remove(at);
+        if pending.item.is_none() {
+            add_user_item(draft, input, turn);
+        }
+        deliver_input(draft, input, turn);
+    }
+}
+
+fn add_output(draft: &mut Draft, turn: u64, body: ItemBody) -> u64 {
+    let mut output_index = None;
+    if let Some(active) = &mut draft.head.turn {
+        output_index = Some(active.outputs);
+        active.outputs += 1;
+    }
+    add_item(
+        draft,
+        &ItemRow {
+            turn,
+            output_index,
+            at_ms: draft.now_ms,
+            body,
+        },
+    )
+}
+
+/// A Run that gets something done has not lost its worker in vain.
+fn made_progress(draft: &mut Draft) {
+    if let Some(active) = &mut draft.head.turn {
+        active.attempts = 0;
+    }
+}

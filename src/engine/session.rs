@@ -1,0 +1,528 @@
+//! A Session's head: the one small record that every change passes through, and what follows from it.
+
+use serde::{Deserialize, Serialize};
+
+use super::fence::{Fence, RunState};
+use super::ids::sha256_hex;
+use super::ports::ModelUsage;
+use super::turn::Failure;
+use crate::api::{SessionStatus, TurnStatus};
+
+/// Messages that may wait for an agent at once, in one Session.
+pub const MAX_PENDING: usize = 64;
+/// Function calls of a Turn that may be open at once. What the agent calls beyond it is closed unanswered, and it is told.
+pub const MAX_OPEN_CALLS: usize = 16;
+/// Bytes of words about a failure that the head keeps.
+const WORDS_BYTES: usize = 240;
+
+/// The next number of each kind of row; rows are numbered from 1.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// Next input.
+    #[serde(rename = "i")]
+    pub input: u64,
+    /// Next Turn.
+    #[serde(rename = "t")]
+    pub turn: u64,
+    /// Next Item.
+    #[serde(rename = "m")]
+    pub item: u64,
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Counters {
+            input: 1,
+            turn: 1,
+            item: 1,
+        }
+    }
+}
+
+/// A message that was accepted and is not with an agent yet.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64, u64, u64)", into = "(u64, u64, u64, u64)")]
+pub struct Pending {
+    /// Input number.
+    pub input: u64,
+    /// The Turn it goes to.
+    pub turn: u64,
+    /// The generation that has it in hand; 0 while none has.
+    pub claimed: u64,
+    /// Its Item, once there is one.
+    pub item: Option<u64>,
+}
+
+// The head's lists are stored as lists of lists: with names they would not fit its bound. 0 stands for none.
+
+impl From<(u64, u64, u64, u64)> for Pending {
+    fn from((input, turn, claimed, item): (u64, u64, u64, u64)) -> Pending {
+        Pending {
+            input,
+            turn,
+            claimed,
+            item: (item > 0).then_some(item),
+        }
+    }
+}
+
+impl From<Pending> for (u64, u64, u64, u64) {
+    fn from(of: Pending) -> Self {
+        (of.input, of.turn, of.claimed, of.item.unwrap_or(0))
+    }
+}
+
+/// A function call of the active Turn that a client answers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    from = "(String, u64, u64, Option<String>)",
+    into = "(String, u64, u64, Option<String>)"
+)]
+pub struct OpenCall {
+    /// Hash of the model's call id. The id itself is in the Item.
+    call: String,
+    /// Its Item.
+    pub item: u64,
+    /// The input that answers it.
+    pub answer: Option<u64>,
+    /// Hash of the answer.
+    pub digest: Option<String>,
+}
+
+impl OpenCall {
+    /// A call that nobody has answered yet.
+    pub fn new(call_id: &str, item: u64) -> OpenCall {
+        OpenCall {
+            call: short_hash(call_id.as_bytes()),
+            item,
+            answer: None,
+            digest: None,
+        }
+    }
+
+    /// Whether it is the call of this id.
+    pub fn is(&self, call_id: &str) -> bool {
+        self.call == short_hash(call_id.as_bytes())
+    }
+}
+
+/// 64 bits of a hash, in hex: enough to tell apart what one Turn has open.
+pub fn short_hash(bytes: &[u8]) -> String {
+    let mut hash = sha256_hex(bytes);
+    hash.truncate(16);
+    hash
+}
+
+impl From<(String, u64, u64, Option<String>)> for OpenCall {
+    fn from((call, item, answer, digest): (String, u64, u64, Option<String>)) -> OpenCall {
+        OpenCall {
+            call,
+            item,
+            answer: (answer > 0).then_some(answer),
+            digest,
+        }
+    }
+}
+
+impl From<OpenCall> for (String, u64, u64, Option<String>) {
+    fn from(of: OpenCall) -> Self {
+        (of.call, of.item, of.answer.unwrap_or(0), of.digest)
+    }
+}
+
+/// The Turn that is queued first, runs or waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ActiveTurn {
+    /// Turn number.
+    #[serde(rename = "n")]
+    pub number: u64,
+    /// queued, in_progress or waiting.
+    #[serde(rename = "s")]
+    pub status: TurnStatus,
+    /// The cancel input that asked for its end.
+    #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+    pub cancel: Option<u64>,
+    /// Function calls that a client answers.
+    #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<OpenCall>,
+    /// Items of tool calls that were claimed and are not known to be over.
+    #[serde(rename = "r", default, skip_serializing_if = "Vec::is_empty")]
+    pub running: Vec<u64>,
+    /// Claims since the Turn last made progress.
+    #[serde(rename = "a", default, skip_serializing_if = "is_zero32")]
+    pub attempts: u32,
+    /// Not to be claimed again before. Unix ms.
+    #[serde(rename = "b", default, skip_serializing_if = "is_zero")]
+    pub not_before_ms: u64,
+    /// Decided already: it fails, and a Run only captures its outputs.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub doomed: Option<Failure>,
+    /// Model calls so far.
+    #[serde(rename = "k", default, skip_serializing_if = "is_zero32")]
+    pub model_calls: u32,
+    /// Tokens so far.
+    #[serde(rename = "u", default, skip_serializing_if = "no_usage")]
+    pub usage: ModelUsage,
+    /// Output items so far.
+    #[serde(rename = "o", default, skip_serializing_if = "is_zero")]
+    pub outputs: u64,
+    /// Whether a Run began to work on it.
+    #[serde(rename = "w", default, skip_serializing_if = "std::ops::Not::not")]
+    pub begun: bool,
+}
+
+impl ActiveTurn {
+    /// A Turn that waits for its first Run.
+    pub fn queued(number: u64) -> ActiveTurn {
+        ActiveTurn {
+            number,
+            status: TurnStatus::Queued,
+            cancel: None,
+            calls: Vec::new(),
+            running: Vec::new(),
+            attempts: 0,
+            not_before_ms: 0,
+            doomed: None,
+            model_calls: 0,
+            usage: ModelUsage::default(),
+            outputs: 0,
+            begun: false,
+        }
+    }
+
+    /// Whether a client owes an answer.
+    pub fn awaits_answers(&self) -> bool {
+        self.calls.iter().any(|call| call.answer.is_none())
+    }
+
+    /// Whether nothing goes on until a client answers.
+    pub fn asks_client(&self) -> bool {
+        self.status == TurnStatus::Waiting && self.awaits_answers() && self.cancel.is_none()
+    }
+}
+
+/// A Turn that waits behind the active one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
+pub struct QueuedTurn {
+    /// Turn number.
+    pub number: u64,
+    /// The input that starts it: Turns start in the order of these.
+    pub input: u64,
+}
+
+impl From<(u64, u64)> for QueuedTurn {
+    fn from((number, input): (u64, u64)) -> QueuedTurn {
+        QueuedTurn { number, input }
+    }
+}
+
+impl From<QueuedTurn> for (u64, u64) {
+    fn from(of: QueuedTurn) -> Self {
+        (of.number, of.input)
+    }
+}
+
+/// When the Session's agenda entries are due; `None` where it owes nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agenda {
+    /// Group `execute`. Unix ms.
+    #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
+    pub execute: Option<u64>,
+    /// Group `deliver`. Unix ms.
+    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    pub deliver: Option<u64>,
+}
+
+/// Row `head`: small, and rewritten by every change of the Session under a compare-and-swap.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Head {
+    /// Owner namespace.
+    #[serde(rename = "own")]
+    pub owner: String,
+    /// The Session's clock: one more with every commit.
+    #[serde(rename = "rev")]
+    pub revision: u64,
+    /// Created at. Unix ms.
+    #[serde(rename = "born")]
+    pub created_ms: u64,
+    /// Last change a caller would call activity. Unix ms.
+    #[serde(rename = "last")]
+    pub active_ms: u64,
+    /// Who may write.
+    #[serde(rename = "fence", default)]
+    pub fence: Fence,
+    /// The Turn at the front.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<ActiveTurn>,
+    /// Turns behind it, in acceptance order of the inputs that start them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queue: Vec<QueuedTurn>,
+    /// Messages not with an agent yet, in acceptance order.
+    #[serde(rename = "pend", default, skip_serializing_if = "Vec::is_empty")]
+    pub pending: Vec<Pending>,
+    /// Next row numbers.
+    pub next: Counters,
+    /// Agenda entries.
+    #[serde(rename = "due", default)]
+    pub agenda: Agenda,
+    /// Times the environment's files were lost.
+    #[serde(rename = "resets", default, skip_serializing_if = "is_zero32")]
+    pub resets: u32,
+    /// Whether an environment was ever opened.
+    #[serde(rename = "env", default, skip_serializing_if = "std::ops::Not::not")]
+    pub environment_opened: bool,
+    /// How commands are isolated, when it is not the sandbox: shown with every Turn.
+    #[serde(rename = "iso", default, skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<String>,
+    /// Tokens of all ended Turns.
+    #[serde(rename = "use", default, skip_serializing_if = "no_usage")]
+    pub usage: ModelUsage,
+    /// Deleted at; rows and blobs are being erased. Unix ms.
+    #[serde(rename = "gone", default, skip_serializing_if = "Option::is_none")]
+    pub deleted_ms: Option<u64>,
+    /// The last thing that went wrong with a Run, in words.
+    #[serde(rename = "err", default, skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+fn is_zero32(n: &u32) -> bool {
+    *n == 0
+}
+
+fn no_usage(usage: &ModelUsage) -> bool {
+    *usage == ModelUsage::default()
+}
+
+impl Head {
+    /// The head of a Session that has done nothing yet.
+    pub fn new(owner: String, now_ms: u64) -> Head {
+        Head {
+            owner,
+            revision: 0,
+            created_ms: now_ms,
+            active_ms: now_ms,
+            fence: Fence::default(),
+            turn: None,
+            queue: Vec::new(),
+            pending: Vec::new(),
+            next: Counters::default(),
+            agenda: Agenda::default(),
+            resets: 0,
+            environment_opened: false,
+            isolation: None,
+            usage: ModelUsage::default(),
+            deleted_ms: None,
+            last_error: None,
+        }
+    }
+
+    /// The public status: always derived, so it can't contradict the record.
+    pub fn status(&self) -> SessionStatus {
+        match &self.turn {
+            None => SessionStatus::Idle,
+            Some(turn) if turn.asks_client() => SessionStatus::RequiresAction,
+            Some(_) => SessionStatus::InProgress,
+        }
+    }
+
+    /// When the Session's execution needs somebody next; `None` if it owes nothing (I13, I15).
+    pub fn execution_due(&self, now_ms: u64) -> Option<u64> {
+        if self.deleted_ms.is_some() {
+            return Some(now_ms);
+        }
+        match self.fence.state() {
+            // A quarantine ends by itself once the world proves the worker gone: ask again now and then.
+            RunState::Quarantined => Some(now_ms + QUARANTINE_PROBE_MS),
+            RunState::Leased => self.fence.lease.as_ref().map(|lease| lease.until_ms),
+            RunState::Free => {
+                let turn = self.turn.as_ref()?;
+                (!turn.asks_client()).then(|| now_ms.max(turn.not_before_ms))
+            }
+        }
+    }
+
+    /// Cuts words to what a head has room for.
+    pub fn shorten(&mut self) {
+        if let Some(error) = &mut self.last_error {
+            shorten(error);
+        }
+        if let Some(failure) = self.turn.as_mut().and_then(|turn| turn.doomed.as_mut()) {
+            shorten(&mut failure.message);
+        }
+    }
+
+    /// Moves the next queued Turn to the front, once the front is free.
+    pub fn promote(&mut self) {
+        if self.turn.is_none() && !self.queue.is_empty() {
+            let next = self.queue.remove(0);
+            self.turn = Some(ActiveTurn::queued(next.number));
+        }
+    }
+}
+
+fn shorten(words: &mut String) {
+    // What JSON would write longer than it is becomes a blank or an apostrophe first.
+    *words = words
+        .chars()
+        .map(|c| match c {
+            '"' => '\'',
+            '\\' => '/',
+            c if c.is_control() => ' ',
+            c => c,
+        })
+        .collect();
+    if words.len() > WORDS_BYTES {
+        let end = (0..=WORDS_BYTES - '…'.len_utf8())
+            .rev()
+            .find(|at| words.is_char_boundary(*at))
+            .unwrap_or(0);
+        words.truncate(end);
+        words.push('…');
+    }
+}
+
+/// How often the world is asked about a quarantined worker.
+pub const QUARANTINE_PROBE_MS: u64 = 5_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::ports::ExecutionId;
+
+    #[test]
+    fn an_idle_session_owes_nothing() {
+        assert_eq!(Head::new("o".into(), 1).execution_due(5), None);
+    }
+
+    #[test]
+    fn a_waiting_turn_owes_nothing_until_its_last_answer() {
+        let mut head = Head::new("o".into(), 1);
+        let mut turn = ActiveTurn::queued(1);
+        turn.status = TurnStatus::Waiting;
+        turn.calls.push(OpenCall::new("c", 1));
+        head.turn = Some(turn);
+        assert_eq!(head.execution_due(5), None);
+        assert_eq!(head.status(), SessionStatus::RequiresAction);
+        if let Some(turn) = &mut head.turn {
+            turn.calls[0].answer = Some(2);
+        }
+        assert_eq!(head.execution_due(5), Some(5));
+        assert_eq!(head.status(), SessionStatus::InProgress);
+    }
+
+    #[test]
+    fn a_waiting_turn_that_is_cancelled_asks_nothing_of_its_client() {
+        let mut head = Head::new("o".into(), 1);
+        let mut turn = ActiveTurn::queued(1);
+        turn.status = TurnStatus::Waiting;
+        turn.calls.push(OpenCall::new("c", 1));
+        turn.cancel = Some(2);
+        head.turn = Some(turn);
+        assert_eq!(head.execution_due(5), Some(5));
+        assert_eq!(head.status(), SessionStatus::InProgress);
+    }
+
+    /// As large as it gets in every part at once.
+    fn fullest() -> Head {
+        let mut head = Head::new("0123456789abcdef0123456789abcdef".into(), 1_800_000_000_000);
+        head.revision = 9_999_999;
+        let execution = format!("proc:{}:{}:{}", u32::MAX, u64::MAX, "0".repeat(36));
+        for _ in 0..99_999 {
+            head.fence.release().ok();
+            let claimed = head
+                .fence
+                .claim(ExecutionId(execution.clone()), 1_800_000_000_000);
+            claimed.expect("free");
+        }
+        let usage = ModelUsage {
+            input: 999_999_999,
+            cached_input: 999_999_999,
+            output: 999_999_999,
+            reasoning: 999_999_999,
+        };
+        let mut turn = ActiveTurn::queued(99_999);
+        turn.status = TurnStatus::InProgress;
+        turn.begun = true;
+        turn.cancel = Some(99_999);
+        turn.running = vec![99_999];
+        turn.attempts = 99;
+        turn.not_before_ms = 1_800_000_000_000;
+        turn.model_calls = 999;
+        turn.outputs = 99_999;
+        turn.usage = usage;
+        turn.doomed = Some(Failure {
+            code: "context_length_exceeded".into(),
+            message: "\u{1}\"\\é".repeat(10_000),
+        });
+        for n in 0..MAX_OPEN_CALLS as u64 {
+            let mut call = OpenCall::new(&"c".repeat(64), 99_900 + n);
+            call.answer = Some(99_900 + n);
+            call.digest = Some(short_hash(b"answer"));
+            turn.calls.push(call);
+        }
+        head.turn = Some(turn);
+        head.next = Counters {
+            input: 99_999,
+            turn: 99_999,
+            item: 999_999,
+        };
+        head.agenda = Agenda {
+            execute: Some(1_800_000_000_000),
+            deliver: Some(1_800_000_000_000),
+        };
+        head.resets = 999;
+        head.environment_opened = true;
+        head.usage = usage;
+        head.deleted_ms = Some(1_800_000_000_000);
+        head.last_error = Some("\u{1b}[31m".repeat(10_000));
+        for i in 0..MAX_PENDING as u64 {
+            head.pending.push(Pending {
+                input: 99_000 + i,
+                turn: 99_000 + i,
+                claimed: 0,
+                item: (i == 0).then_some(99_999),
+            });
+            head.queue.push(QueuedTurn {
+                number: 99_000 + i,
+                input: 99_000 + i,
+            });
+        }
+        head
+    }
+
+    /// The bound of design.md section 5.
+    #[test]
+    fn a_full_head_stays_below_four_kibibytes() {
+        let mut head = fullest();
+        head.shorten();
+        let size_bytes = serde_json::to_vec(&head).expect("serialisable").len();
+        assert!(size_bytes < 4096, "{size_bytes} bytes");
+    }
+
+    #[test]
+    fn a_head_reads_back_as_it_was_written() {
+        let mut head = fullest();
+        head.shorten();
+        let text = serde_json::to_string(&head).expect("serialisable");
+        assert_eq!(serde_json::from_str::<Head>(&text).ok(), Some(head));
+    }
+
+    #[test]
+    fn words_are_cut_between_characters_and_hold_nothing_that_needs_escaping() {
+        let mut words = "é\u{1}\"\\".repeat(200);
+        shorten(&mut words);
+        assert!(
+            words.len() <= WORDS_BYTES && words.ends_with('…'),
+            "{words}"
+        );
+        assert!(serde_json::to_string(&words).is_ok_and(|json| json.len() == words.len() + 2));
+        let mut short = "as it is".to_owned();
+        shorten(&mut short);
+        assert_eq!(short, "as it is");
+    }
+}

@@ -1,0 +1,425 @@
+//! Sessions as resources: created with a snapshot of their Agent, updated, deleted.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::accept::{Rows, decide};
+use super::core::{Core, backoff};
+use super::draft::Draft;
+use super::error::EngineError;
+use super::ids::{self, Kind, SessionId, sha256_hex};
+use super::keys;
+use super::ports::{Change, EnvironmentSpec, Guard, Isolation, Key, Network, StoreError, Write};
+use super::receipt::{CreateReceipt, Outcome};
+use super::session::Head;
+use crate::api::{
+    AgentTool, EnvironmentParam, HostedEnvironmentParam, InputEvent, MessageInput, Metadata,
+    NetworkAccess, SessionAgent, SessionCreateParams, SessionUpdateParams, canonical_json,
+};
+
+/// Row `config`: what a Session is configured with. Rewritten only by updates.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Config {
+    /// The Agent's snapshot: later edits of the saved Agent change nothing here.
+    pub agent: Arc<SessionAgent>,
+    /// Where commands run; `None` for environment `none`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<EnvironmentSpec>,
+    /// The client's names and values.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: Metadata,
+}
+
+/// A Session that exists now.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Created {
+    /// Its id.
+    pub session: SessionId,
+    /// What became of its first inputs.
+    pub outcomes: Vec<Outcome>,
+    /// It had been created under this key before.
+    pub repeated: bool,
+}
+
+impl Core {
+    /// A Session's configuration.
+    pub async fn config(&self, session: &SessionId) -> Result<Option<Config>, EngineError> {
+        self.row(session, keys::CONFIG.to_owned()).await
+    }
+
+    /// Creates a Session, with its first inputs in the same commit. With a key it is created once.
+    ///
+    /// # Errors
+    /// Refusals name the field; [`EngineError::KeyReused`] as for inputs.
+    pub async fn create_session(
+        &self,
+        owner: &str,
+        key: Option<&str>,
+        params: &SessionCreateParams,
+    ) -> Result<Created, EngineError> {
+        let digest = sha256_hex(&canonical_json(
+            &serde_json::to_value(params).unwrap_or_default(),
+        ));
+        let receipt_key = key.map(|key| {
+            Key::new(
+                keys::owner_partition(owner),
+                keys::create_receipt(&keys::key_hash(key)),
+            )
+        });
+        if let Some(at) = &receipt_key
+            && let Some(created) = self.created_earlier(at, &digest).await?
+        {
+            return Ok(created);
+        }
+        let session = SessionId::random(&*self.ids);
+        let config = Config {
+            agent: Arc::new(self.snapshot(owner, params).await?),
+            environment: self.environment_of(&params.environment)?,
+            metadata: params.metadata.clone().unwrap_or_default(),
+        };
+        let now_ms = self.clock.now_ms();
+        let mut head = Head::new(owner.to_owned(), now_ms);
+        head.isolation = isolation_note(config.environment.as_ref());
+        let events: Vec<InputEvent> = params
+            .input
+            .clone()
+            .map(|input| {
+                InputEvent::Message(MessageInput {
+                    input: input.into_messages(),
+                    delivery: None,
+                })
+            })
+            .into_iter()
+            .collect();
+        let batch = match events.is_empty() {
+            true => Vec::new(),
+            false => self.prepare(owner, &session, &head, &events).await?,
+        };
+        let mut draft = Draft::create(&session, head, now_ms);
+        draft.insert(keys::CONFIG.to_owned(), &config);
+        let outcomes = decide(&mut draft, &Rows::default(), &batch)?;
+        self.list_session(&mut draft, owner, now_ms);
+        if let Some(at) = receipt_key.clone() {
+            let receipt = CreateReceipt {
+                digest: digest.clone(),
+                session: session.to_string(),
+            };
+            draft.write(
+                at,
+                Guard::Absent,
+                Change::Put(super::core::encode(&receipt)),
+            );
+        }
+        let (commit, _) = draft.seal(&*self.ids);
+        match (self.commit_once(commit).await, receipt_key) {
+            (Ok(()), _) => {
+                self.bell.ring(session.as_str());
+                Ok(Created {
+                    session,
+                    outcomes,
+                    repeated: false,
+                })
+            }
+            // The same key won elsewhere at the same moment.
+            (Err(StoreError::Conflict(_)), Some(at)) => self
+                .created_earlier(&at, &digest)
+                .await?
+                .ok_or(EngineError::Busy { attempts: 1 }),
+            (Err(error), _) => Err(error.into()),
+        }
+    }
+
+    async fn created_earlier(
+        &self,
+        at: &Key,
+        digest: &str,
+    ) -> Result<Option<Created>, EngineError> {
+        let Some(record) = self.store.get(at).await? else {
+            return Ok(None);
+        };
+        let receipt: CreateReceipt = super::core::decode(&record)?;
+        if receipt.digest != digest {
+            return Err(EngineError::KeyReused {
+                stored: receipt.digest,
+                given: digest.to_owned(),
+            });
+        }
+        let session = SessionId::parse(&receipt.session)
+            .ok_or_else(|| EngineError::damaged(at, "it names no session"))?;
+        Ok(Some(Created {
+            session,
+            outcomes: Vec::new(),
+            repeated: true,
+        }))
+    }
+
+    fn list_session(&self, draft: &mut Draft, owner: &str, created_ms: u64) {
+        let partition = keys::owner_partition(owner);
+        let id = draft.session.to_string();
+        let by_time = Key::new(partition.clone(), keys::session_by_time(created_ms, &id));
+        let by_id = Key::new(partition, keys::session_by_id(&id));
+        draft.write(by_time, Guard::Absent, Change::Put(Vec::new()));
+        draft.write(
+            by_id,
+            Guard::Absent,
+            Change::Put(super::core::encode(&created_ms)),
+        );
+    }
+
+    /// The Agent as this Session has it: the saved one, what the request overrides, and defaults.
+    async fn snapshot(
+        &self,
+        owner: &str,
+        params: &SessionCreateParams,
+    ) -> Result<SessionAgent, EngineError> {
+        let mut agent = match &params.agent_id {
+            Some(id) => SessionAgent::of_saved(&self.agent(owner, id).await?.1),
+            None => SessionAgent::of_model(ids::random(Kind::Agent, &*self.ids), String::new()),
+        };
+        if let Some(given) = params.agent.clone() {
+            agent.override_with(given);
+        }
+        if agent.model.is_empty() {
+            return Err(EngineError::invalid(
+                "agent.model",
+                "agent_id or agent.model is required",
+            ));
+        }
+        check_tools(&agent)?;
+        Ok(agent)
+    }
+
+    fn environment_of(
+        &self,
+        param: &EnvironmentParam,
+    ) -> Result<Option<EnvironmentSpec>, EngineError> {
+        match param {
+            EnvironmentParam::None => Ok(None),
+            EnvironmentParam::OpenaiHosted(hosted) => {
+                refuse_unsupported(hosted)?;
+                let network = match &hosted.network {
+                    None => self.settings.network.clone(),
+                    Some(network) => match network.access {
+                        NetworkAccess::Disabled => Network::Disabled,
+                        NetworkAccess::Enabled => Network::Enabled,
+                        NetworkAccess::Restricted => Network::Restricted {
+                            allowed_domains: network.allowed_domains.clone().unwrap_or_default(),
+                        },
+                    },
+                };
+                let env = hosted
+                    .env
+                    .iter()
+                    .flatten()
+                    .map(|(k, v)| (k.clone(), v.reveal().to_owned()));
+                Ok(Some(EnvironmentSpec {
+                    id: ids::random(Kind::Environment, &*self.ids),
+                    isolation: self.settings.isolation,
+                    network,
+                    env: env.collect(),
+                }))
+            }
+            EnvironmentParam::SelfHosted { .. } => Err(EngineError::invalid(
+                "environment.type",
+                "self_hosted environments are not served here; use openai_hosted (managed) or none",
+            )),
+        }
+    }
+
+    /// Changes what an update may change. Model, tools and reasoning reach the Agent with its next Turn.
+    pub async fn update_session(
+        &self,
+        owner: &str,
+        session: &SessionId,
+        params: &SessionUpdateParams,
+    ) -> Result<(), EngineError> {
+        for attempt in self.decisions() {
+            if attempt > 0 {
+                tokio::time::sleep(backoff(attempt.min(6))).await;
+            }
+            let loaded = self.load_owned(owner, session).await?;
+            let Some(mut config) = self.config(session).await? else {
+                return Err(EngineError::not_found("session", session.as_str()));
+            };
+            let metadata = params.metadata.clone();
+            metadata.apply_or_default(&mut config.metadata);
+            if let Some(given) = params.agent.clone() {
+                let mut agent = (*config.agent).clone();
+                agent.update(given);
+                check_tools(&agent)?;
+                config.agent = Arc::new(agent);
+            }
+            let mut draft = Draft::of(session, &loaded, self.clock.now_ms());
+            draft.put(keys::CONFIG.to_owned(), &config);
+            let (commit, _) = draft.seal(&*self.ids);
+            match self.commit_once(commit).await {
+                Ok(()) => return Ok(()),
+                Err(StoreError::Conflict(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::Busy {
+            attempts: self.decisions().end,
+        })
+    }
+
+    /// Deletes a Session: after this answers it is gone for every reader, and no late write succeeds (I14). Its rows, bytes and
+    /// environment are erased afterwards.
+    pub async fn delete_session(
+        &self,
+        owner: &str,
+        session: &SessionId,
+    ) -> Result<(), EngineError> {
+        for attempt in self.decisions() {
+            if attempt > 0 {
+                tokio::time::sleep(backoff(attempt.min(6))).await;
+            }
+            let loaded = self.load_owned(owner, session).await?;
+            let now_ms = self.clock.now_ms();
+            let mut draft = Draft::of(session, &loaded, now_ms);
+            draft.head.fence.shut();
+            draft.head.deleted_ms = Some(now_ms);
+            draft.move_agenda();
+            let partition = keys::owner_partition(owner);
+            for sort in [
+                keys::session_by_time(loaded.head.created_ms, session.as_str()),
+                keys::session_by_id(session.as_str()),
+            ] {
+                draft.write(
+                    Key::new(partition.clone(), sort),
+                    Guard::Any,
+                    Change::Delete,
+                );
+            }
+            let (commit, _) = draft.seal(&*self.ids);
+            match self.commit_once(commit).await {
+                Ok(()) => {
+                    self.bell.ring(session.as_str());
+                    return Ok(());
+                }
+                Err(StoreError::Conflict(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::Busy {
+            attempts: self.decisions().end,
+        })
+    }
+
+    /// An operator vouches that a quarantined worker is gone.
+    ///
+    /// # Errors
+    /// [`EngineError::Conflict`] when the Session is not in quarantine.
+    pub async fn release_quarantine(
+        &self,
+        owner: &str,
+        session: &SessionId,
+    ) -> Result<(), EngineError> {
+        for attempt in self.decisions() {
+            if attempt > 0 {
+                tokio::time::sleep(backoff(attempt.min(6))).await;
+            }
+            let loaded = self.load_owned(owner, session).await?;
+            let mut draft = Draft::of(session, &loaded, self.clock.now_ms());
+            draft.head.fence.operator_release().map_err(|_| {
+                EngineError::Conflict(
+                    "this run is not in quarantine; there is nothing to release".into(),
+                )
+            })?;
+            draft.move_agenda();
+            let (commit, _) = draft.seal(&*self.ids);
+            match self.commit_once(commit).await {
+                Ok(()) => {
+                    self.bell.ring(session.as_str());
+                    return Ok(());
+                }
+                Err(StoreError::Conflict(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::Busy {
+            attempts: self.decisions().end,
+        })
+    }
+
+    /// A write of an owner's list.
+    pub(super) fn owner_write(
+        &self,
+        owner: &str,
+        sort: String,
+        guard: Guard,
+        change: Change,
+    ) -> Write {
+        Write {
+            key: Key::new(keys::owner_partition(owner), sort),
+            guard,
+            change,
+        }
+    }
+}
+
+/// What this deployment can't do is refused by name, not ignored.
+fn check_tools(agent: &SessionAgent) -> Result<(), EngineError> {
+    for (at, tool) in agent.tools.iter().enumerate() {
+        if !matches!(tool, AgentTool::Function(_)) {
+            let message = "only tools of type function are served here (shell and apply_patch come with a managed environment)";
+            return Err(EngineError::invalid(
+                &format!("agent.tools[{at}].type"),
+                message,
+            ));
+        }
+    }
+    if agent.multi_agent.enabled {
+        return Err(EngineError::invalid(
+            "agent.multi_agent.enabled",
+            "subagents are not served here",
+        ));
+    }
+    Ok(())
+}
+
+fn refuse_unsupported(hosted: &HostedEnvironmentParam) -> Result<(), EngineError> {
+    fn given<T>(list: &Option<Vec<T>>) -> bool {
+        list.as_ref().is_some_and(|list| !list.is_empty())
+    }
+    let unsupported = [
+        ("environment.files", given(&hosted.files)),
+        ("environment.packages", hosted.packages.is_some()),
+        ("environment.setup_commands", given(&hosted.setup_commands)),
+        ("environment.skills", given(&hosted.skills)),
+        ("environment.plugins", given(&hosted.plugins)),
+        (
+            "environment.capability_directories",
+            given(&hosted.capability_directories),
+        ),
+        (
+            "environment.environment_id",
+            hosted.environment_id.is_some(),
+        ),
+        (
+            "environment.environment_template_id",
+            hosted.environment_template_id.is_some(),
+        ),
+        (
+            "environment.desktop",
+            hosted.desktop.is_some_and(|desktop| desktop.enabled),
+        ),
+    ];
+    match unsupported.into_iter().find(|(_, given)| *given) {
+        Some((param, _)) => Err(EngineError::invalid(
+            param,
+            format!("{param} is not served here; leave it out"),
+        )),
+        None => Ok(()),
+    }
+}
+
+/// How commands of a Session are isolated, in words, when it is not the sandbox.
+fn isolation_note(spec: Option<&EnvironmentSpec>) -> Option<String> {
+    match spec.map(|spec| spec.isolation) {
+        Some(Isolation::UnsafeNone) => Some("unsafe-none".into()),
+        Some(Isolation::Sandbox) | None => None,
+    }
+}

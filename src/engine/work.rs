@@ -1,0 +1,536 @@
+//! One Turn in a worker's hands: give it to the harness, commit what it sees, and settle it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::claim::begin_turn;
+use super::ids::{self, Kind};
+use super::input::{Body, InputRow, Submission};
+use super::item::{CallState, ItemBody, ItemRow};
+use super::keys;
+use super::lazy::LazyEnvironment;
+use super::observe::{Op, apply};
+use super::ports::{
+    Claim, Environment, Feed, Fenced, FromHarness, Observation, Signal, TurnEnd, TurnLink, TurnTask,
+};
+use super::run::{Leaving, Live, Stop, patiently};
+use super::session::ActiveTurn;
+use super::settle::{Ending, take_answers};
+use super::turn::Failure;
+use crate::api::TurnStatus;
+
+/// Messages between harness and engine that may wait.
+const LINK: usize = 64;
+/// Rows that are gathered before they are committed anyway. With one more operation and what every commit has, a commit stays
+/// within its bound.
+const BATCH_ROWS: usize = 8;
+/// Inputs confirmed in one operation.
+const TOOK_AT_ONCE: usize = 5;
+/// A cancelled harness that has not ended by then is ended, with everything in its environment.
+const CANCEL_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a Turn's work leaves behind while it goes on.
+struct Desk {
+    ops: Vec<Op>,
+    /// When the oldest gathered operation must be committed.
+    flush_at: Option<Instant>,
+    /// Claimed tool calls: item number and row as claimed.
+    calls: HashMap<String, (u64, ItemRow)>,
+    environment: Option<Arc<LazyEnvironment>>,
+    environment_noted: bool,
+    /// Rows that the gathered operations come to.
+    weight: usize,
+    /// When a cancelled harness is not waited for any longer.
+    force_at: Option<Instant>,
+    steer: mpsc::Sender<Feed>,
+    signal: watch::Sender<Signal>,
+}
+
+impl Live {
+    /// Works on the active Turn. `true`: there is another one.
+    pub(super) async fn turn(&mut self) -> Result<bool, Stop> {
+        self.begin().await?;
+        let Some(turn) = self.loaded.head.turn.clone() else {
+            return self.nothing_left().await;
+        };
+        let environment = self
+            .environment
+            .clone()
+            .map(|spec| LazyEnvironment::new(spec, &self.worker, &self.session));
+        let (ending, last_ops) = if turn.cancel.is_some() {
+            (Some(Ending::Cancelled), Vec::new())
+        } else if let Some(failure) = turn.doomed.clone() {
+            (Some(Ending::Failed(failure)), Vec::new())
+        } else {
+            self.drive(&turn, environment.clone()).await?
+        };
+        match ending {
+            Some(ending) => self.settle(ending, environment, last_ops).await,
+            None => self.pause(last_ops).await,
+        }
+    }
+
+    /// Claims the next queued Turn under this Run, and gives the agent the answers it waited for.
+    async fn begin(&mut self) -> Result<(), Stop> {
+        let generation = self.grant.generation;
+        if self
+            .loaded
+            .head
+            .turn
+            .as_ref()
+            .is_some_and(|t| t.status == TurnStatus::Queued && !t.begun)
+        {
+            let Some(attending) = self.attending(&[]).await? else {
+                return Ok(());
+            };
+            let number = self.loaded.head.turn.as_ref().map(|t| t.number);
+            self.turn_row = None;
+            self.change(|draft| match &draft.head.turn {
+                // It may have been cancelled a moment ago: then there is another one, or none.
+                Some(turn) if Some(turn.number) == number => {
+                    begin_turn(draft, &attending, generation)
+                }
+                _ => Ok(()),
+            })
+            .await?;
+        }
+        loop {
+            let answered = |turn: &ActiveTurn| turn.calls.iter().any(|call| call.answer.is_some());
+            if !self.loaded.head.turn.as_ref().is_some_and(answered) {
+                return Ok(());
+            }
+            let Some(attending) = self.attending(&[]).await? else {
+                return Ok(());
+            };
+            self.change(|draft| Ok(take_answers(draft, &attending)))
+                .await?;
+        }
+    }
+
+    /// The harness works until the Turn ends (`Some`) or waits for a client (`None`). With it come the operations that the
+    /// commit of that end takes along.
+    async fn drive(
+        &mut self,
+        turn: &ActiveTurn,
+        environment: Option<Arc<LazyEnvironment>>,
+    ) -> Result<(Option<Ending>, Vec<Op>), Stop> {
+        let (to_engine, from_harness) = mpsc::channel(LINK);
+        let (steer, steered) = mpsc::channel(super::session::MAX_PENDING + 1);
+        let (signal, signalled) = watch::channel(Signal::None);
+        let feed = self.claimed_feed(turn.number).await?;
+        let worker = Arc::clone(&self.worker);
+        let head = self.loaded.head.clone();
+        let history = patiently(|| {
+            worker
+                .histories
+                .load(&worker.core, &self.session, &head, self.grant.generation)
+        })
+        .await?;
+        let task = TurnTask {
+            session: self.session.to_string(),
+            turn: ids::derived(Kind::Turn, &self.session, turn.number),
+            agent: Arc::clone(&self.config.agent),
+            history,
+            feed,
+            environment: environment.clone().map(|lazy| lazy as Arc<dyn Environment>),
+            resumed: turn.outputs > 0,
+            model_calls: turn.model_calls,
+        };
+        let link = TurnLink {
+            to_engine,
+            steer: steered,
+            signal: signalled,
+        };
+        let harness = Arc::clone(&worker.harness);
+        let mut running = AbortOnDrop(tokio::spawn(async move { harness.run(task, link).await }));
+        let mut desk = Desk {
+            ops: Vec::new(),
+            flush_at: None,
+            calls: HashMap::new(),
+            environment,
+            environment_noted: false,
+            weight: 0,
+            force_at: None,
+            steer,
+            signal,
+        };
+        let end = self.attend(&mut desk, &mut running, from_harness).await;
+        // Whatever comes next, it comes after the last thing that the harness did.
+        running.stop().await;
+        let end = end?;
+        self.note_environment(&mut desk);
+        if matches!(end, TurnEnd::Left) {
+            self.flush(&mut desk).await?;
+        }
+        Ok((self.conclude(end).await?, desk.ops))
+    }
+
+    /// Between harness and store, until the harness is done. What it saw last may still wait in `desk`.
+    async fn attend(
+        &mut self,
+        desk: &mut Desk,
+        running: &mut AbortOnDrop,
+        mut from_harness: mpsc::Receiver<FromHarness>,
+    ) -> Result<TurnEnd, Stop> {
+        let settings = self.worker.core.settings.clone();
+        let renew = Duration::from_millis((settings.lease_ms / 3).max(1));
+        let mut renew_at = Instant::now() + renew;
+        let mut leaving = self.worker.leaving();
+        let mut leave_at = None;
+        let rung = Arc::clone(&self.rung);
+        self.look_at_head(desk).await?;
+        loop {
+            let far = Instant::now() + Duration::from_secs(3_600);
+            tokio::select! {
+                biased;
+                said = from_harness.recv() => match said {
+                    Some(FromHarness::Saw(seen)) => self.gather(desk, seen).await?,
+                    Some(FromHarness::Claim(claim, answer)) => {
+                        self.claim_effect(desk, claim, answer).await?;
+                        renew_at = Instant::now() + renew;
+                    }
+                    // The harness dropped its end: it is done, and its task has the answer.
+                    None => return Ok(running.join().await),
+                },
+                () = rung.notified() => {
+                    self.refresh().await?;
+                    self.look_at_head(desk).await?;
+                }
+                () = tokio::time::sleep_until(desk.flush_at.unwrap_or(far)) => {
+                    self.flush(desk).await?;
+                    renew_at = Instant::now() + renew;
+                }
+                () = tokio::time::sleep_until(renew_at) => {
+                    self.change(|_| Ok(())).await?;
+                    self.look_at_head(desk).await?;
+                    renew_at = Instant::now() + renew;
+                }
+                Ok(()) = leaving.changed() => {
+                    let Leaving { asked, grace_ms } = *leaving.borrow();
+                    if asked {
+                        raise(&desk.signal, Signal::Leave);
+                        leave_at = Some(Instant::now() + Duration::from_millis(grace_ms));
+                    }
+                }
+                () = tokio::time::sleep_until(desk.force_at.unwrap_or(far)), if desk.force_at.is_some() => {
+                    self.end_environment().await;
+                    return Ok(TurnEnd::Cancelled);
+                }
+                () = tokio::time::sleep_until(leave_at.unwrap_or(far)), if leave_at.is_some() => {
+                    // The grace is over. A command that still runs is ended; its outcome will be unknown.
+                    self.end_environment().await;
+                    return Ok(TurnEnd::Left);
+                }
+            }
+        }
+    }
+
+    /// Ends every process in the Session's environment.
+    pub(super) async fn end_environment(&self) {
+        if let Some(spec) = &self.environment {
+            self.worker.environments.close(&spec.id).await;
+        }
+    }
+
+    /// Passes on what others did to the head meanwhile: cancels, and steers (claimed before they are handed over).
+    async fn look_at_head(&mut self, desk: &mut Desk) -> Result<(), Stop> {
+        let Some(turn) = self.loaded.head.turn.clone() else {
+            return Ok(());
+        };
+        if turn.cancel.is_some() {
+            raise(&desk.signal, Signal::Cancel);
+            desk.force_at
+                .get_or_insert_with(|| Instant::now() + CANCEL_PATIENCE);
+            return Ok(());
+        }
+        let generation = self.grant.generation;
+        let fresh = |p: &&super::session::Pending| p.turn == turn.number && p.claimed != generation;
+        let steers: Vec<u64> = self
+            .loaded
+            .head
+            .pending
+            .iter()
+            .filter(fresh)
+            .map(|p| p.input)
+            .collect();
+        if steers.is_empty() {
+            return Ok(());
+        }
+        self.change(|draft| {
+            for pending in draft
+                .head
+                .pending
+                .iter_mut()
+                .filter(|p| steers.contains(&p.input))
+            {
+                pending.claimed = generation;
+            }
+            Ok(())
+        })
+        .await?;
+        for feed in self.feeds(&steers).await? {
+            // A harness that is done takes nothing more: the steer stays pending and becomes the next Turn.
+            let _ = desk.steer.try_send(feed);
+        }
+        Ok(())
+    }
+
+    /// Messages of the Turn that this Run has claimed and that no agent has confirmed.
+    async fn claimed_feed(&self, turn: u64) -> Result<Vec<Feed>, Stop> {
+        let generation = self.grant.generation;
+        let mine = self
+            .loaded
+            .head
+            .pending
+            .iter()
+            .filter(|p| p.turn == turn && p.claimed == generation);
+        let inputs: Vec<u64> = mine.map(|p| p.input).collect();
+        self.feeds(&inputs).await
+    }
+
+    async fn feeds(&self, inputs: &[u64]) -> Result<Vec<Feed>, Stop> {
+        let core = &self.worker.core;
+        let scope = core.scope(&self.loaded.head.owner, &self.session);
+        let rows: Vec<InputRow> =
+            patiently(|| core.rows(&self.session, inputs.iter().map(|&n| keys::input(n)))).await?;
+        let mut feeds = Vec::with_capacity(rows.len());
+        for (&input, row) in inputs.iter().zip(rows) {
+            if let Submission::Message { content } = row.submission {
+                let content = patiently(|| core.fetch(&scope, &content)).await?;
+                feeds.push(Feed {
+                    input,
+                    content: super::history::as_list(content),
+                });
+            }
+        }
+        Ok(feeds)
+    }
+
+    /// Turns an observation into operations that wait for the next commit.
+    async fn gather(&mut self, desk: &mut Desk, seen: Observation) -> Result<(), Stop> {
+        let op = match seen {
+            Observation::Took(inputs) => {
+                for some in inputs.chunks(TOOK_AT_ONCE) {
+                    self.push(desk, Op::Took(some.to_vec())).await?;
+                }
+                return Ok(());
+            }
+            Observation::Message {
+                text,
+                phase,
+                incomplete,
+            } => Op::Item(ItemBody::Message {
+                text: self.keep(text.into()).await?,
+                phase,
+                incomplete,
+            }),
+            Observation::Reasoning { summary, native } => {
+                let native = match native {
+                    Some(native) => Some(self.keep(native).await?),
+                    None => None,
+                };
+                Op::Item(ItemBody::Reasoning { summary, native })
+            }
+            Observation::FunctionCall {
+                call_id,
+                name,
+                arguments,
+            } => Op::Function {
+                call_id,
+                name,
+                arguments: self.keep(arguments.into()).await?,
+            },
+            Observation::ToolEnded {
+                call_id,
+                end,
+                output,
+            } => {
+                let Some((number, mut row)) = desk.calls.remove(&call_id) else {
+                    tracing::warn!(session = %self.session, call_id, "a call ended that was never claimed");
+                    return Ok(());
+                };
+                let told = (output != end.output).then_some(output);
+                let ended = CallState::Done {
+                    status: end.status,
+                    exit_code: end.exit_code,
+                    output: self.keep(end.output.into()).await?,
+                    told: match told {
+                        Some(told) => Some(self.keep(told.into()).await?),
+                        None => None,
+                    },
+                    duration_ms: end.duration_ms,
+                };
+                if let ItemBody::Call { state, .. } = &mut row.body {
+                    *state = ended;
+                }
+                Op::Ended(number, Box::new(row))
+            }
+            Observation::ModelCall(usage) => Op::ModelCall(usage),
+            // Live only: a face in this process may show it, no record holds it.
+            Observation::Delta(_) => return Ok(()),
+        };
+        self.push(desk, op).await
+    }
+
+    async fn push(&mut self, desk: &mut Desk, op: Op) -> Result<(), Stop> {
+        desk.weight += match &op {
+            Op::Took(inputs) => 2 * inputs.len(),
+            Op::Opened { .. } | Op::ModelCall(_) => 0,
+            Op::Item(_) | Op::Function { .. } | Op::Began { .. } | Op::Ended(..) => 1,
+        };
+        desk.ops.push(op);
+        let batch = Duration::from_millis(self.worker.core.settings.batch_ms);
+        desk.flush_at.get_or_insert_with(|| Instant::now() + batch);
+        if desk.weight >= BATCH_ROWS {
+            self.flush(desk).await?;
+        }
+        Ok(())
+    }
+
+    /// Records an effect as claimed, with everything seen before it, and only then lets it happen (I6).
+    async fn claim_effect(
+        &mut self,
+        desk: &mut Desk,
+        claim: Claim,
+        answer: oneshot::Sender<Result<(), Fenced>>,
+    ) -> Result<(), Stop> {
+        let arguments = self.keep(claim.arguments.clone().into()).await?;
+        desk.ops.push(Op::Began {
+            claim: claim.clone(),
+            arguments: arguments.clone(),
+        });
+        self.flush(desk).await?;
+        let number = self.loaded.head.next.item - 1;
+        let turn = self.loaded.head.turn.as_ref();
+        let body = ItemBody::Call {
+            call_id: claim.call_id.clone(),
+            tool: claim.name,
+            arguments,
+            command: claim.command,
+            cwd: claim.cwd,
+            state: CallState::Running,
+        };
+        let row = ItemRow {
+            turn: turn.map_or(0, |turn| turn.number),
+            output_index: turn.map(|turn| turn.outputs.saturating_sub(1)),
+            at_ms: self.loaded.head.active_ms,
+            body,
+        };
+        desk.calls.insert(claim.call_id, (number, row));
+        // A harness that is gone does not run the effect; the call stays claimed and ends as unknown.
+        let _ = answer.send(Ok(()));
+        Ok(())
+    }
+
+    /// Adds to what is gathered that the environment was opened, once.
+    fn note_environment(&self, desk: &mut Desk) {
+        if let Some(created) = desk.environment.as_ref().and_then(|lazy| lazy.opened())
+            && !std::mem::replace(&mut desk.environment_noted, true)
+        {
+            // An environment that had been opened before and had to be created again has lost its files.
+            let known = self.loaded.head.environment_opened;
+            if created || !known {
+                desk.ops.insert(
+                    0,
+                    Op::Opened {
+                        lost: created && known,
+                    },
+                );
+            }
+        }
+    }
+
+    /// Commits what was gathered.
+    async fn flush(&mut self, desk: &mut Desk) -> Result<(), Stop> {
+        self.note_environment(desk);
+        desk.flush_at = None;
+        desk.weight = 0;
+        if desk.ops.is_empty() {
+            return Ok(());
+        }
+        let generation = self.grant.generation;
+        let ops = std::mem::take(&mut desk.ops);
+        self.change(|draft| {
+            for op in &ops {
+                apply(draft, op, generation);
+            }
+            draft.head.active_ms = draft.now_ms;
+            Ok(())
+        })
+        .await?;
+        self.look_at_head(desk).await
+    }
+
+    async fn keep(&self, value: serde_json::Value) -> Result<Body, Stop> {
+        let core = &self.worker.core;
+        let scope = core.scope(&self.loaded.head.owner, &self.session);
+        patiently(|| core.keep(&scope, value.clone())).await
+    }
+
+    /// What the harness's end means for the Turn.
+    async fn conclude(&mut self, end: TurnEnd) -> Result<Option<Ending>, Stop> {
+        if matches!(end, TurnEnd::Failed { .. } | TurnEnd::Left) {
+            self.refresh().await?;
+        }
+        let cancelled = self
+            .loaded
+            .head
+            .turn
+            .as_ref()
+            .is_some_and(|turn| turn.cancel.is_some());
+        match end {
+            // A Turn that was done before the cancel reached it is done; the cancel finds it so.
+            TurnEnd::Completed => Ok(Some(Ending::Completed)),
+            TurnEnd::Failed { .. } if cancelled => Ok(Some(Ending::Cancelled)),
+            TurnEnd::Failed { code, message } => {
+                Ok(Some(Ending::Failed(Failure { code, message })))
+            }
+            TurnEnd::Cancelled => Ok(Some(Ending::Cancelled)),
+            TurnEnd::Waiting => Ok(None),
+            TurnEnd::Left if cancelled => Ok(Some(Ending::Cancelled)),
+            TurnEnd::Left => Err(Stop::Left),
+        }
+    }
+}
+
+/// Raises the signal, never lowers it.
+fn raise(signal: &watch::Sender<Signal>, to: Signal) {
+    signal.send_if_modified(|now| {
+        let raised = *now < to;
+        *now = (*now).max(to);
+        raised
+    });
+}
+
+/// The harness's task; it ends with the Run, however the Run ends.
+struct AbortOnDrop(JoinHandle<TurnEnd>);
+
+impl AbortOnDrop {
+    async fn join(&mut self) -> TurnEnd {
+        (&mut self.0).await.unwrap_or_else(|error| TurnEnd::Failed {
+            code: "internal_error".into(),
+            message: format!("the harness ended unexpectedly: {error}"),
+        })
+    }
+}
+
+impl AbortOnDrop {
+    /// Ends the task if it still goes on, and waits until it is gone.
+    async fn stop(&mut self) {
+        if !self.0.is_finished() {
+            self.0.abort();
+            let _ = (&mut self.0).await;
+        }
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,163 @@
+//! The store fails once, at every commit of a whole story, in every way: nobody who reads the Session can tell.
+
+use pretty_assertions::assert_eq;
+use rat_things::api::{SessionStatus, TurnStatus};
+use rat_things::backend::memory::Fault;
+use rat_things::engine::ids::SessionId;
+use serde_json::json;
+use std::sync::Arc;
+
+use super::perils::{Fuse, NthCommit, Peril, Role, WAYS};
+use super::world::{Setup, World, answer_to, eventually, lines, managed, next_turn};
+
+/// What a story leaves to be seen.
+#[derive(Debug, PartialEq)]
+struct Story {
+    lines: Vec<String>,
+    turns: Vec<TurnStatus>,
+    commands: Vec<String>,
+    artifacts: Vec<String>,
+    tokens: u64,
+}
+
+fn setup(store: &Arc<rat_things::backend::memory::MemoryStore>) -> Setup {
+    Setup {
+        store: store.clone(),
+        script: Box::new(|spec, files| {
+            let path = format!("/workspace/outputs/{}", files.len());
+            files.insert(path, format!("{:?}", spec.program).into());
+            rat_things::backend::memory::environments::Scripted::ok("done")
+        }),
+        ..Setup::default()
+    }
+}
+
+/// A Turn with two commands and a steer; one that calls a function; one that is cancelled at work with another behind it.
+async fn story(world: &World) -> (SessionId, Story) {
+    let first = managed("@exec one\n@exec two\n@sleep 60000\n@say first");
+    let session = world.create_surely("create", first).await;
+    world.items_reach(&session, 3).await;
+    let call = "@exec three\n@call ask {\"q\":1}\n@say thanks";
+    world
+        .send_surely(&session, "queue", json!([next_turn(call)]))
+        .await;
+    world.say(&session, "steer", "@say second").await;
+    world
+        .until(&session, |s| s.status == SessionStatus::RequiresAction)
+        .await;
+    let answer = answer_to(world, &session, "42").await;
+    world.send_surely(&session, "answer", answer).await;
+    world.settled(&session).await;
+    world
+        .say(&session, "slow", "@exec four\n@sleep 60000000")
+        .await;
+    world.items_reach(&session, 13).await;
+    world
+        .send_surely(&session, "last", json!([next_turn("@say last")]))
+        .await;
+    let cancel = json!([{ "type": "agent.session.input.cancel" }]);
+    world.send_surely(&session, "cancel", cancel).await;
+    world.settled(&session).await;
+    world.at_rest().await;
+    world.sound();
+    let told = Story {
+        lines: lines(&world.items(&session).await),
+        turns: world.turns(&session).await,
+        commands: world.commands(),
+        artifacts: world.artifacts(&session).await,
+        tokens: world.read(&session).await.head.usage.input,
+    };
+    (session, told)
+}
+
+async fn ending(world: &World, session: &SessionId) {
+    world.delete_surely(session).await;
+    let gone = async || {
+        let records = world.store.records();
+        records
+            .iter()
+            .all(|record| record.key.sort.starts_with("create/"))
+    };
+    assert!(
+        eventually(gone).await,
+        "rows are left: {:#?}",
+        world.store.records()
+    );
+    assert_eq!(world.blobs.stored_bytes(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_story_is_as_it_should_be() {
+    let world = setup(&Arc::default()).build();
+    let (session, told) = story(&world).await;
+    insta::assert_debug_snapshot!(told);
+    ending(&world, &session).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_that_fails_once_in_any_way_changes_nothing_that_can_be_seen() {
+    let (_, untroubled) = story(&setup(&Arc::default()).build()).await;
+    for way in WAYS {
+        let mut n = 0;
+        loop {
+            let plan = NthCommit::new(n, way.clone());
+            let world = setup(&Arc::new(plan.store())).build();
+            let (session, told) = story(&world).await;
+            assert_eq!(told, untroubled, "commit {n}: {way:?}");
+            ending(&world, &session).await;
+            if !plan.happened() {
+                break;
+            }
+            n += 1;
+        }
+        assert!(n > 30, "only {n} commits");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_third_commit_loses_its_answer_and_nothing_that_can_be_seen_changes() {
+    let (_, untroubled) = story(&setup(&Arc::default()).build()).await;
+    let seen = std::sync::atomic::AtomicUsize::new(0);
+    let faults = move |_: &_| match seen.fetch_add(1, std::sync::atomic::Ordering::SeqCst) % 3 {
+        0 => Fault::ApplyThenUnknown,
+        1 => Fault::Throttle,
+        _ => Fault::None,
+    };
+    let store = rat_things::backend::memory::MemoryStore::with_faults(Box::new(faults));
+    let world = setup(&Arc::new(store)).build();
+    let (session, told) = story(&world).await;
+    assert_eq!(told, untroubled);
+    ending(&world, &session).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_call_of_worker_or_daemon_that_fails_once_changes_nothing_that_can_be_seen() {
+    let calm = setup(&Arc::default()).build();
+    let (_, untroubled) = story(&calm).await;
+    let runs = calm.compute.granted().len();
+    for role in [Role::Worker, Role::Daemon] {
+        let mut n = 0;
+        loop {
+            let fuse = Fuse::new(role, n, Peril::Fails);
+            let world = Setup {
+                fuse: Some(fuse.clone()),
+                ..setup(&Arc::default())
+            }
+            .build();
+            let (session, told) = story(&world).await;
+            assert_eq!(told, untroubled, "{role:?}, store call {n}");
+            // Not even a run was lost over it (I12).
+            assert_eq!(
+                world.compute.granted().len(),
+                runs,
+                "{role:?}, store call {n}"
+            );
+            ending(&world, &session).await;
+            if !fuse.blown() {
+                break;
+            }
+            n += 1;
+        }
+        assert!(n > 30, "only {n} calls");
+    }
+}

@@ -1,0 +1,12 @@
+//! The real program is killed at every moment, with `kill -9`, and nothing accepted is lost, nothing done is done twice.
+//!
+//! Each test has data directories of its own, the demo model, and the real sandbox. `RAT_THINGS_TEST_SEED` repeats a plan.
+
+mod dice;
+mod instant;
+mod processes;
+mod rat;
+mod records;
+mod verdict;
+
+mod at_any_instant;

@@ -1,0 +1,218 @@
+//! What must hold after a round, whatever was killed and when.
+
+use std::collections::BTreeMap;
+
+use pretty_assertions::assert_eq;
+use rat_things::engine::input::{EndRow, InputState};
+use rat_things::engine::keys;
+use rat_things::engine::view::UNKNOWN_OUTCOME;
+use serde_json::Value;
+
+use super::instant::{COMMANDS, Hit, Outcome, Plan, QUEUED, STEER, Target, line};
+use super::processes::Role;
+use super::rat::Rat;
+use super::records::{Records, owes_nothing};
+
+/// One command of the transcript.
+#[derive(Debug)]
+struct Ran {
+    /// What it appends to the log.
+    word: String,
+    unknown: bool,
+}
+
+/// Checks a Session that was stopped after everything it was sent.
+pub fn check(
+    plan: &Plan,
+    rat: &Rat,
+    records: &Records,
+    session: &str,
+    turn: &str,
+    hit: &Hit,
+) -> Outcome {
+    let items = rat.items(session);
+    let turns = rat.turns(session);
+    assert_eq!(turns[0]["id"], turn, "another turn went on");
+    for turn in &turns {
+        assert_eq!(turn["status"], "completed", "{turn}\n{}", rat.logs());
+    }
+    each_input_is_there_once(plan, records, session, &items);
+    let ran = commands(&items);
+    let log = rat.lines(session, "log.txt");
+    let missing = lines_agree_with_commands(&ran, &log);
+    let unknown = ran.iter().filter(|ran| ran.unknown).count();
+    unknown_only_in_flight(plan, records, session, hit, unknown);
+    artifact_is_right(plan, rat, records, session, turn, &ran);
+    let head = records.alive(session);
+    assert!(owes_nothing(&head), "{head:#?}");
+    assert_eq!(records.agenda(), []);
+    Outcome {
+        target: plan.target,
+        moment: hit.moment,
+        hits: hit.processes.len(),
+        unknown,
+        missing,
+        turns: turns.len(),
+    }
+}
+
+/// Every accepted input is one message of the transcript, is recorded as delivered, and was answered once.
+fn each_input_is_there_once(plan: &Plan, records: &Records, session: &str, items: &[Value]) {
+    let said = |role: &str| {
+        let mut said: Vec<String> = items
+            .iter()
+            .filter(|item| item["type"] == "message" && item["role"] == role)
+            .map(|item| {
+                item["content"][0]["text"]
+                    .as_str()
+                    .expect("text")
+                    .to_owned()
+            })
+            .collect();
+        said.sort();
+        said
+    };
+    let mut sent = vec![plan.script(), STEER.to_owned(), QUEUED.to_owned()];
+    sent.sort();
+    assert_eq!(said("user"), sent);
+    let answers = ["finished", "heard the queued message", "heard the steer"];
+    assert_eq!(said("assistant"), answers);
+    assert_eq!(records.alive(session).next.input, 4);
+    for input in 1..4 {
+        let end: Option<EndRow> = records.row(session, keys::input_end(input));
+        let delivered = matches!(
+            &end,
+            Some(EndRow {
+                state: InputState::Delivered { .. },
+                ..
+            })
+        );
+        assert!(delivered, "input {input}: {end:?}");
+    }
+}
+
+/// The commands of a transcript: each completed, or its outcome is unknown; nothing else.
+fn commands(items: &[Value]) -> Vec<Ran> {
+    let commands = items
+        .iter()
+        .filter(|item| item["type"] == "command_execution");
+    commands
+        .map(|item| {
+            let command = item["command"].as_str().expect("a command");
+            let word = command
+                .split_whitespace()
+                .nth(1)
+                .expect("echo WORD")
+                .to_owned();
+            let unknown = match item["status"].as_str() {
+                Some("completed") => false,
+                Some("incomplete") => true,
+                _ => panic!("{item}"),
+            };
+            if unknown {
+                assert_eq!(item["output"], UNKNOWN_OUTCOME);
+            } else {
+                assert_eq!(item["exit_code"], 0, "{item}");
+            }
+            Ran { word, unknown }
+        })
+        .collect()
+}
+
+/// No line twice, all in the order of the commands, and none missing but of unknown commands. Answers how many are missing.
+fn lines_agree_with_commands(ran: &[Ran], log: &[String]) -> usize {
+    let mut expected: Vec<String> = (1..=COMMANDS).map(line).collect();
+    let mut words: Vec<&str> = ran.iter().map(|ran| ran.word.as_str()).collect();
+    // No command was called twice, and those of the Turn were called in order.
+    let of_turn = |word: &&str| word.starts_with("line-");
+    assert_eq!(
+        words.iter().copied().filter(of_turn).collect::<Vec<_>>(),
+        expected
+    );
+    expected.extend(["queued".to_owned(), "steered".to_owned()]);
+    words.sort_unstable();
+    assert_eq!(words, expected);
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    log.iter()
+        .for_each(|line| *counts.entry(line).or_default() += 1);
+    let there = |ran: &&Ran| counts.contains_key(ran.word.as_str());
+    let missing: Vec<&Ran> = ran.iter().filter(|ran| !there(ran)).collect();
+    assert!(
+        missing.iter().all(|ran| ran.unknown),
+        "lost effects: {missing:?}\n{log:?}"
+    );
+    let in_order: Vec<&String> = ran.iter().filter(there).map(|ran| &ran.word).collect();
+    assert_eq!(
+        log.iter().collect::<Vec<_>>(),
+        in_order,
+        "repeated or out of order"
+    );
+    missing.len()
+}
+
+/// A command's outcome is unknown only if its worker was killed while it was in flight; and then it is.
+fn unknown_only_in_flight(
+    plan: &Plan,
+    records: &Records,
+    session: &str,
+    hit: &Hit,
+    unknown: usize,
+) {
+    let worker_hit = hit
+        .processes
+        .iter()
+        .any(|process| process.role == Role::Worker);
+    let running = hit.after.turn.as_ref().map_or(0, |turn| turn.running.len());
+    match plan.target {
+        Target::Daemon => assert_eq!(unknown, 0, "a worker outlives its daemon"),
+        Target::Worker if worker_hit => assert!(unknown <= 1, "{unknown} unknown"),
+        // Nobody was left who could have changed the head since.
+        Target::Both if worker_hit => assert_eq!(unknown, running),
+        Target::Worker | Target::Both => assert_eq!(unknown, 0, "no worker was hit"),
+    }
+    let counted: u32 = (1..records.alive(session).next.turn)
+        .filter_map(|turn| records.row(session, keys::turn(turn)))
+        .map(|turn: rat_things::engine::turn::TurnRow| turn.unknown_calls)
+        .sum();
+    assert_eq!(counted as usize, unknown, "as the turns themselves count");
+}
+
+/// The output file is an Artifact of the Turn that made it, byte for byte; unless the command that makes it was cut short.
+fn artifact_is_right(
+    plan: &Plan,
+    rat: &Rat,
+    records: &Records,
+    session: &str,
+    turn: &str,
+    ran: &[Ran],
+) {
+    let file = rat.workspace(session).join("outputs/made.txt");
+    let content = std::fs::read_to_string(file).ok();
+    let writer = ran
+        .iter()
+        .find(|ran| ran.word == line(plan.writer))
+        .expect("it ran");
+    if !writer.unknown {
+        assert_eq!(content.as_deref(), Some("made\n"));
+    }
+    let artifacts = rat.artifacts(session);
+    let of_first = artifacts
+        .iter()
+        .filter(|artifact| artifact["turn_id"] == turn);
+    let found: Vec<_> = of_first
+        .map(|a| (a["path"].as_str(), a["size_bytes"].as_u64()))
+        .collect();
+    let expected: Vec<_> = content
+        .iter()
+        .map(|content| {
+            (
+                Some("/workspace/outputs/made.txt"),
+                Some(content.len() as u64),
+            )
+        })
+        .collect();
+    assert_eq!(found, expected);
+    for artifact in &artifacts {
+        assert_eq!(Some(records.artifact(session, artifact)), content);
+    }
+}
