@@ -43,7 +43,7 @@ fn a_turn_completes_once_wherever_it_is_killed() {
     let took = started.elapsed().as_secs_f64();
     let _ = writeln!(
         std::io::stderr(),
-        "{} in {took:.1} s",
+        "{}; all in {took:.1} s",
         summary(seed, &outcomes)
     );
     let failures = failures.into_inner().expect("held");
