@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
 use crate::cli::daemon;
-use crate::cli::follow::{Followed, Until, follow, verdict};
+use crate::cli::follow::{Followed, Interrupts, Until, follow, verdict};
 use crate::cli::out::{CliError, codes};
 use crate::engine::ids::SessionId;
 
@@ -109,6 +109,7 @@ pub(super) async fn until_over(
 ) -> Result<Followed, CliError> {
     const LOOK: Duration = Duration::from_millis(250);
     let mut rings = local.core.bell.listen();
+    let mut interrupts = Interrupts::listen()?;
     let deadline = timeout.map(|timeout| tokio::time::Instant::now() + timeout);
     loop {
         let read = local.core.read_session(&local.owner, session).await?;
@@ -136,7 +137,7 @@ pub(super) async fn until_over(
         tokio::select! {
             _ = rings.recv() => {}
             () = tokio::time::sleep(look) => {}
-            _ = tokio::signal::ctrl_c() => return Err(CliError::interrupted()),
+            () = interrupts.heard() => return Err(CliError::interrupted()),
         }
     }
 }
