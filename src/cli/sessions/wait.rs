@@ -84,7 +84,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     let followed = match args.timeout {
         Some(timeout) => tokio::time::timeout(timeout, following)
             .await
-            .map_err(|_| over_time())??,
+            .map_err(|_| over_time(&read.id))??,
         None => following.await?,
     };
     if followed == Followed::Detached {
@@ -93,11 +93,12 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     verdict(followed)
 }
 
-fn over_time() -> CliError {
+fn over_time(session: &SessionId) -> CliError {
     CliError::new(
         codes::TIMEOUT,
         "the session's work is not over yet; it goes on",
     )
+    .hint(format!("rat-things sessions explain {session}"))
 }
 
 /// Waits without printing.
@@ -129,7 +130,7 @@ pub(super) async fn until_over(
             return Ok(Followed::Waits);
         }
         if deadline.is_some_and(|deadline| tokio::time::Instant::now() >= deadline) {
-            return Err(over_time());
+            return Err(over_time(session));
         }
         let look = deadline.map_or(LOOK, |d| {
             LOOK.min(d.saturating_duration_since(tokio::time::Instant::now()))

@@ -50,9 +50,7 @@ fn a_session_keeps_the_agent_it_was_created_with() {
     assert_eq!(resource["agent"]["id"], Value::String(agent.clone()));
     let listed = env.ok(&format!("sessions list --agent-id {agent} -o id"));
     assert_eq!(listed, session);
-    let gone = env.run(&format!(
-        "sessions create --agent-id {agent}"
-    ));
+    let gone = env.run(&format!("sessions create --agent-id {agent}"));
     assert_eq!(gone.code, 3, "{gone:#?}");
 }
 

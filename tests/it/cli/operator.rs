@@ -108,6 +108,29 @@ fn a_quarantine_is_shown_everywhere_and_ends_when_somebody_vouches() {
 }
 
 #[test]
+fn a_worker_that_can_not_be_seen_is_put_in_quarantine_until_a_person_releases_it() {
+    let env = TestEnv::new();
+    let session = owing(&env);
+    stored::lease(&env.data(), &session, &stored::unseen(), 60_000);
+    let explained = env.run(&format!("sessions explain {session} -o json"));
+    assert_eq!(explained.code, 0, "{explained:#?}");
+    assert!(explained.stdout.contains("\"unseen\""), "{explained:#?}");
+    let other = owing(&env);
+    stored::lease(&env.data(), &other, &stored::unseen(), 0);
+    env.ok("daemon start");
+    env.until("the daemon gave up on it", || {
+        env.ok("runs list --all-active -o tsv")
+            .contains("quarantined")
+    });
+    let explained = env.run(&format!("sessions explain {other} -o json"));
+    assert_eq!(explained.code, 1, "{explained:#?}");
+    env.ok(&format!("runs release {other} --yes"));
+    env.ok(&format!("sessions wait {other}"));
+    let turns = env.json(&format!("sessions turns {other}"));
+    assert_eq!(turns["data"][0]["status"], "completed");
+}
+
+#[test]
 fn a_quarantine_ends_by_itself_when_the_worker_is_proven_gone() {
     let env = TestEnv::new();
     let session = owing(&env);
@@ -206,7 +229,7 @@ fn doctor_says_what_is_wrong_and_how_to_mend_it() {
         ),
         (
             "daemon",
-            "1 session(s) owe work and no daemon runs",
+            "sessions that owe work while no daemon runs: 1",
             "rat-things daemon start",
         ),
     ] {

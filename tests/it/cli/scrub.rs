@@ -87,7 +87,8 @@ pub const FILTERS: &[(&str, &str)] = &[
     (r#"(\w+_at: )1\d{9}"#, "${1}[seconds]"),
     (r"\bin \d+(ms|s|\.\d+s)\b", "in [span]"),
     (r"\b\d+(\.\d+)? [KMGT]iB (are )?free", "[size] are free"),
-    (r"\bsince \d+(ms|(\.\d+)?s|m \d+s)\b", "since [span]"),
+    (r"\b(for|since) \d+(ms|(\.\d+)?s|m \d+s)\b", "$1 [span]"),
+    (r"no damage, \d+(\.\d+)? [KM]iB,", "no damage, [size],"),
     (r#""(digest|sha256)":"[0-9a-f]{64}""#, r#""$1":"[digest]""#),
     (
         r"\bdigest [0-9a-f]{64}, now [0-9a-f]{64}",

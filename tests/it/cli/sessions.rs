@@ -43,19 +43,29 @@ fn a_session_is_created_talked_to_and_deleted() {
 #[test]
 fn off_a_terminal_create_and_send_answer_at_once() {
     let env = TestEnv::new();
-    let created = env.json("sessions create --environment none --input '@sleep 1500\n@say late'");
+    let created = env.json("sessions create --environment none --no-autostart --input '@say one'");
     assert_eq!(created["status"], "in_progress");
     let session = created["id"].as_str().expect("an id");
-    let receipt = env.json(&format!("sessions send {session} --input '@say steered'"));
-    assert_eq!(receipt["outcomes"][0]["became"], "steered");
-    let queued = env.json(&format!(
-        "sessions send {session} --queue --input '@say third'"
-    ));
-    assert_eq!(queued["outcomes"][0]["became"], "queued");
+    let sent = |input: &str| {
+        let line = format!("sessions send {session} --no-autostart {input}");
+        env.json(&line)["outcomes"][0]["became"].clone()
+    };
+    assert_eq!(sent("--input '@say two'"), "steered");
+    assert_eq!(sent("--queue --input '@say three'"), "queued");
+    env.ok("daemon start");
     let over = env.json(&format!("sessions wait {session}"));
     assert_eq!(over["status"], "idle");
     let turns = env.ok(&format!("sessions turns {session} -o id"));
     assert_eq!(turns.lines().count(), 2);
+    let items = env.json(&format!("sessions items {session}"));
+    let said: Vec<&str> = items["data"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter(|item| item["role"] == "assistant")
+        .filter_map(|item| item["content"][0]["text"].as_str())
+        .collect();
+    assert_eq!(said, ["one", "two", "three"]);
 }
 
 #[test]
@@ -190,6 +200,34 @@ fn a_cancel_of_another_turn_than_the_active_one_is_a_conflict() {
     assert_eq!(ran.code, 5, "{ran:#?}");
     assert!(ran.stdout.contains("another_turn_active"), "{ran:#?}");
     assert!(ran.stderr.contains("RT-0500"), "{ran:#?}");
+}
+
+#[test]
+fn a_cancel_that_nobody_can_complete_is_an_unknown_outcome() {
+    let env = TestEnv::new();
+    let session = env.ok("sessions create --environment none --input '@sleep 60000' -o id");
+    env.until("a worker has it", || {
+        env.json(&format!("sessions turns {session}"))["data"][0]["status"] == "in_progress"
+    });
+    let ours: Vec<u32> = env.processes().into_iter().map(|(pid, _)| pid).collect();
+    for pid in ours {
+        super::env::end(pid);
+    }
+    env.until("everybody is gone", || env.processes().is_empty());
+    let cancel = env.run(&format!("sessions cancel {session} --no-autostart -o json"));
+    assert_eq!(cancel.code, 6, "{cancel:#?}");
+    assert!(cancel.stdout.contains("\"cancelling\""), "{cancel:#?}");
+    assert!(cancel.stderr.contains("RT-0600"), "{cancel:#?}");
+    assert!(
+        cancel
+            .stderr
+            .contains(&format!("sessions explain {session}")),
+        "{cancel:#?}"
+    );
+    env.ok("daemon start");
+    assert_eq!(env.run(&format!("sessions wait {session}")).code, 1);
+    let turns = env.json(&format!("sessions turns {session}"));
+    assert_eq!(turns["data"][0]["status"], "cancelled");
 }
 
 #[test]
