@@ -1,6 +1,5 @@
 //! `daemon run`: dispatch until asked to stop, or until there has been nothing to do for a while.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -13,7 +12,7 @@ use crate::cli::compose::{self, Local};
 use crate::cli::out::{CliError, codes};
 use crate::engine::dispatch::Dispatcher;
 use crate::engine::keys::{AGENDA_SHARDS, Group, agenda_partition};
-use crate::engine::ports::{Compute, Range};
+use crate::engine::ports::Range;
 
 /// How often the daemon looks whether it is needed.
 const LOOK_MS: u64 = 1_000;
@@ -50,11 +49,7 @@ pub async fn run(context: &mut Context, background: bool) -> Result<(), CliError
     let environments = compose::environments(&context.settings, &local.places)?;
     let compute = compose::worker_pool(&context.settings, &local.places, worker_args(context));
     let (stop, stopped) = watch::channel(false);
-    let dispatcher = Dispatcher::new(
-        local.core.clone(),
-        Arc::new(compute.clone()) as Arc<dyn Compute>,
-        environments,
-    );
+    let dispatcher = Dispatcher::new(local.core.clone(), compute.compute(), environments);
     let dispatching = tokio::spawn(dispatcher.run(stopped));
     compose::sweep(&local.places).await;
     context

@@ -81,7 +81,7 @@ impl Grouper {
         let result = transact(conn, commits, &self.place, &self.counters);
         let clean = conn.is_autocommit()
             || (conn.execute_batch("ROLLBACK").is_ok() && conn.is_autocommit());
-        self.worn = !clean || matches!(result, Err(Failure::Whole(_) | Failure::Unknown(_)));
+        self.worn = !clean || result.is_err();
         result
     }
 }

@@ -78,8 +78,8 @@ impl Default for StoreOptions {
 
 /// The Store port on a SQLite file. Cheap to open: no thread starts before the first read or commit needs it.
 ///
-/// Dropping it lets the commits in the queue end and closes the files; the last process that closes folds the WAL into the
-/// database.
+/// Dropping it waits until the commits in the queue are answered (for 2 s at most, if another process keeps the turn) and closes the
+/// files; the last process that closes folds the WAL into the database.
 pub struct SqliteStore {
     place: Arc<Place>,
     counters: Arc<Counters>,

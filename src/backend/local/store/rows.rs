@@ -48,10 +48,14 @@ pub(super) fn get(conn: &Connection, key: &Key) -> rusqlite::Result<Option<Recor
 
 /// Several rows, as they were at one instant.
 pub(super) fn get_many(conn: &Connection, keys: &[Key]) -> rusqlite::Result<Vec<Option<Record>>> {
-    let tx = conn.unchecked_transaction()?;
-    let found = keys.iter().map(|key| get(&tx, key)).collect();
-    tx.commit()?;
-    found
+    cached(conn, "BEGIN")?.execute([])?;
+    let found = keys.iter().map(|key| get(conn, key)).collect();
+    let ended = cached(conn, "COMMIT").and_then(|mut end| end.execute([]));
+    if !conn.is_autocommit() {
+        // Nothing was written, so the way in which it ends does not matter, as long as it does.
+        conn.execute_batch("ROLLBACK")?;
+    }
+    ended.and(found)
 }
 
 /// Rows of one partition in order, as they were at one instant.
