@@ -23,6 +23,7 @@ const GIVE_BACK_MS: u64 = 5_000;
 
 /// Runs the daemon.
 pub async fn run(context: &mut Context, background: bool) -> Result<(), CliError> {
+    context.settings.may_change("daemon run")?;
     let local = compose::open(&context.settings).await?;
     let given = match background {
         true => lock::inherit(&local.places).map_err(cannot_lock)?,
