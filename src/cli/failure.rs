@@ -1,6 +1,7 @@
 //! What the engine refused or could not do, as the command line says it: who must act, and with which exit code.
 
 use super::out::{CliError, codes};
+use super::resolve::listing;
 use crate::api::ApiError;
 use crate::engine::error::EngineError;
 use crate::engine::ports::StoreFault;
@@ -9,7 +10,9 @@ impl From<EngineError> for CliError {
     fn from(error: EngineError) -> Self {
         let message = error.to_string();
         match error {
-            EngineError::NotFound { .. } => CliError::new(codes::NOT_FOUND, message),
+            EngineError::NotFound { what, id } => {
+                CliError::not_found(format!("no {what} {id}")).hint(listing(what))
+            }
             EngineError::Invalid {
                 param: Some(param),
                 message,
@@ -25,23 +28,23 @@ impl From<EngineError> for CliError {
             }
             EngineError::Unknown(_) => CliError::new(codes::UNKNOWN_OUTCOME, message)
                 .hint("repeat the same command with the same --idempotency-key to find out"),
-            EngineError::Broken { fault, .. } => {
-                let error = CliError::new(codes::STORE, message);
-                match fault {
-                    StoreFault::DiskFull => error.hint("free some space; nothing was lost"),
-                    StoreFault::ReadOnly => {
-                        error.hint("make it writable, or choose another --data-dir")
-                    }
-                    StoreFault::Corrupt => {
-                        error.hint("restore it from a backup, or choose another --data-dir")
-                    }
-                    StoreFault::NewerSchema => {
-                        error.hint("use the version that wrote it, or a newer one")
-                    }
-                    StoreFault::Replaced => error.hint("run the command again"),
-                }
-            }
+            EngineError::Broken { fault, .. } => broken(fault, message),
             EngineError::Damaged { .. } => CliError::bug(message),
+        }
+    }
+}
+
+/// The store's own message names the path and the way out; what it does not say is added. Somebody must act before the same
+/// command can work, so these are no passing trouble.
+fn broken(fault: StoreFault, message: String) -> CliError {
+    let error = CliError::new(codes::STORE, message);
+    match fault {
+        StoreFault::DiskFull => error.hint("free some space; nothing was lost"),
+        StoreFault::ReadOnly => error.hint("make it writable, or choose another --data-dir"),
+        StoreFault::Corrupt => error.hint("restore it from a backup, or choose another --data-dir"),
+        StoreFault::NewerSchema => error.hint("use the version that wrote it, or a newer one"),
+        StoreFault::Replaced => {
+            CliError::new(codes::UNAVAILABLE, error.message).hint("run the command again")
         }
     }
 }

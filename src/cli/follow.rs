@@ -66,6 +66,63 @@ pub async fn follow(
     }
 }
 
+/// Waits until something about the Session may have changed.
+///
+/// # Errors
+/// Interrupted, on Ctrl-C.
+pub async fn change_of(
+    rings: &mut tokio::sync::mpsc::Receiver<String>,
+    session: &SessionId,
+) -> Result<(), CliError> {
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => Err(CliError::interrupted()),
+        () = ring_of(rings, session) => Ok(()),
+        () = tokio::time::sleep(Duration::from_millis(LOOK_MS)) => Ok(()),
+    }
+}
+
+/// Prints the Items from number `next` on as records, each once and when it is final, until the Session owes nothing or waits
+/// for a client.
+pub async fn records(
+    local: &Local,
+    out: &mut Out,
+    session: &SessionId,
+    mut next: u64,
+) -> Result<Followed, CliError> {
+    let mut rings = local.core.bell.listen();
+    loop {
+        // The head is read before the Items: what it says is over has no later ones.
+        let read = local.core.read_session(&local.owner, session).await?;
+        let numbers: Vec<u64> = (next..read.head.next.item).take(ITEMS_AT_ONCE).collect();
+        let items = local.core.items(&read, &numbers).await?;
+        let mut printed = 0;
+        for item in items.iter().take_while(|item| !is_running(item)) {
+            out.record(item, show::item_id(item), || show::item_row(item))?;
+            printed += 1;
+        }
+        next += printed;
+        if printed == ITEMS_AT_ONCE as u64 {
+            continue;
+        }
+        match read.head.status() {
+            SessionStatus::Idle => return Ok(Followed::Over(None)),
+            SessionStatus::RequiresAction => return Ok(Followed::Waits),
+            _ => change_of(&mut rings, session).await?,
+        }
+    }
+}
+
+/// Items read at once.
+const ITEMS_AT_ONCE: usize = 50;
+
+/// Whether an Item may still change.
+fn is_running(item: &Item) -> bool {
+    match item {
+        Item::CommandExecution(command) => command.status == crate::api::CallStatus::InProgress,
+        _ => false,
+    }
+}
+
 async fn ring_of(rings: &mut tokio::sync::mpsc::Receiver<String>, session: &SessionId) {
     while let Some(rung) = rings.recv().await {
         if rung == session.as_str() {
@@ -102,15 +159,10 @@ async fn print_items(
         }
     };
     while next < read.head.next.item {
-        let numbers: Vec<u64> = (next..read.head.next.item.min(next + 50)).collect();
+        let numbers: Vec<u64> =
+            (next..read.head.next.item.min(next + ITEMS_AT_ONCE as u64)).collect();
         for item in local.core.items(read, &numbers).await? {
-            let running = match &item {
-                Item::CommandExecution(command) => {
-                    command.status == crate::api::CallStatus::InProgress
-                }
-                _ => false,
-            };
-            if running {
+            if is_running(&item) {
                 return Ok(Some(next));
             }
             let (kind, text) = show::item_line(&item);

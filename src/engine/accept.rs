@@ -10,42 +10,13 @@ use super::ids::{self, Kind, SessionId, sha256_hex};
 use super::input::{Body, InputRow, InputState, NoOp, Submission};
 use super::journal::Entry;
 use super::keys;
-use super::ports::{FunctionAnswer, Key, MAX_COMMIT_ROWS, StoreError};
+use super::ports::{Key, MAX_COMMIT_ROWS, StoreError};
+use super::prepare::Prepared;
 use super::receipt::{Outcome, ReceiptRow};
-use super::session::{ActiveTurn, Head, MAX_PENDING, Pending, QueuedTurn, short_hash};
+use super::session::{ActiveTurn, MAX_PENDING, Pending, QueuedTurn};
 use super::settle::{Attending, CALLS_PER_COMMIT, Ending, end_turn, new_turn};
 use super::turn::{TurnEvent, TurnRow, next as next_turn};
 use crate::api::{InputEvent, TurnStatus, canonical_json};
-
-/// One input, checked and with its large bodies stored.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Prepared {
-    /// A message. `joins` says that it belongs to the same event as the one before.
-    Message {
-        /// Content parts.
-        content: Body,
-        /// It starts the next Turn rather than steering this one.
-        next_turn: bool,
-        /// It follows the message before it into the same Turn.
-        joins: bool,
-    },
-    /// A cancel.
-    Cancel {
-        /// The Turn it names, by number.
-        turn: Option<u64>,
-    },
-    /// A function's answer.
-    ToolResult {
-        /// The Turn it names, by number.
-        turn: u64,
-        /// The call.
-        call_id: String,
-        /// Hash of the answer.
-        digest: String,
-        /// The answer.
-        answer: Body,
-    },
-}
 
 /// What the caller is told: the proof, and what became of each input at that moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -536,93 +507,10 @@ impl Core {
             items,
         })
     }
-
-    /// Turns wire events into inputs: ids become numbers, large bodies become blobs (before any record names them).
-    pub(super) async fn prepare(
-        &self,
-        owner: &str,
-        session: &SessionId,
-        head: &Head,
-        events: &[InputEvent],
-    ) -> Result<Vec<Prepared>, EngineError> {
-        let scope = self.scope(owner, session);
-        let mut batch = Vec::with_capacity(events.len());
-        for (at, event) in events.iter().enumerate() {
-            match event {
-                InputEvent::Message(crate::api::MessageInput { input, delivery }) => {
-                    for (n, message) in input.iter().enumerate() {
-                        let content = serde_json::to_value(&message.content).unwrap_or_default();
-                        batch.push(Prepared::Message {
-                            content: self.keep(&scope, content).await?,
-                            next_turn: delivery
-                                .is_some_and(|d| d == crate::api::Delivery::NextTurn),
-                            joins: n > 0,
-                        });
-                    }
-                }
-                InputEvent::Cancel(crate::api::CancelInput { turn_id }) => {
-                    let turn = match turn_id {
-                        Some(id) => Some(turn_number(session, head, id)?),
-                        None => None,
-                    };
-                    batch.push(Prepared::Cancel { turn });
-                }
-                InputEvent::ToolResult(result) => {
-                    let (call_id, turn_id) = (&result.call_id, &result.turn_id);
-                    let answer = FunctionAnswer {
-                        success: result.success,
-                        output: serde_json::to_value(&result.output).unwrap_or_default(),
-                        error: result.error.clone(),
-                    };
-                    let value = serde_json::to_value(&answer).unwrap_or_default();
-                    let unknown = || EngineError::Invalid {
-                        param: None,
-                        message: format!("Unknown pending tool call: {call_id}"),
-                    };
-                    batch.push(Prepared::ToolResult {
-                        turn: turn_number(session, head, turn_id).map_err(|_| unknown())?,
-                        call_id: call_id.clone(),
-                        digest: short_hash(&canonical_json(&value)),
-                        answer: self.keep(&scope, value).await?,
-                    });
-                }
-                InputEvent::McpApprovalRequestResult(_)
-                | InputEvent::ComputerUseApprovalRequestResult(_) => {
-                    return Err(EngineError::invalid(
-                        &format!("events[{at}].request_id"),
-                        "there is no pending approval request in this session",
-                    ));
-                }
-            }
-        }
-        if batch.is_empty() {
-            return Err(EngineError::invalid(
-                "events",
-                "events is empty: give at least one",
-            ));
-        }
-        // Each input is two rows or three; a batch must fit one commit.
-        if batch.len() > MAX_BATCH {
-            return Err(EngineError::invalid(
-                "events",
-                format!("at most {MAX_BATCH} inputs at once"),
-            ));
-        }
-        Ok(batch)
-    }
 }
-
-/// Inputs of one submission: what fits one commit beside the head, receipt, journal and agenda.
-pub const MAX_BATCH: usize = 8;
 
 /// `rcpt_…` of a key in a Session.
 pub fn receipt_id(session: &SessionId, key_hash: &str) -> String {
     let number = u64::from_str_radix(&key_hash[..16], 16).unwrap_or_default();
     ids::derived(Kind::Receipt, session, number)
-}
-
-fn turn_number(session: &SessionId, head: &Head, id: &str) -> Result<u64, EngineError> {
-    ids::number_of(Kind::Turn, session, id)
-        .filter(|n| *n < head.next.turn)
-        .ok_or_else(|| EngineError::not_found("turn", id))
 }

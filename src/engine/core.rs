@@ -166,7 +166,8 @@ impl Core {
                 Ok(_) => return Ok(()),
                 // Once an outcome is unknown, "it did not happen now" says nothing about the first attempt.
                 Err(StoreError::Unknown(why)) => last = Some(why),
-                Err(StoreError::Throttled | StoreError::Unavailable(_)) if last.is_some() => {}
+                Err(error @ StoreError::Conflict(_)) => return Err(error),
+                Err(error) if last.is_some() => last = Some(error.to_string()),
                 Err(error) => return Err(error),
             }
         }

@@ -57,14 +57,22 @@ pub struct Dispatcher {
 /// Everything a dispatcher remembers; all of it may be lost.
 #[derive(Default)]
 struct Hints {
-    /// Being handled now; `true`: somebody rang meanwhile.
-    busy: HashMap<SessionId, bool>,
+    /// Being handled now, and why it is to be handled again.
+    busy: HashMap<SessionId, Again>,
     /// Not to be handled before. Unix ms.
     later: HashMap<SessionId, u64>,
     /// Which Sessions an execution is known to run.
     watched: HashMap<ExecutionId, HashSet<SessionId>>,
     /// Work was left due because no worker had room.
     starved: bool,
+}
+
+/// What happened to a Session while it was handled.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Again {
+    rung: bool,
+    /// Its worker may have died.
+    suspect: bool,
 }
 
 impl Dispatcher {
@@ -195,7 +203,8 @@ impl Dispatcher {
         {
             let mut hints = self.hints();
             if let Some(again) = hints.busy.get_mut(&visit.session) {
-                *again = true;
+                again.rung = true;
+                again.suspect |= visit.suspect;
                 return;
             }
             match hints.later.get(&visit.session) {
@@ -203,7 +212,7 @@ impl Dispatcher {
                 _ => {}
             }
             hints.later.remove(&visit.session);
-            hints.busy.insert(visit.session.clone(), false);
+            hints.busy.insert(visit.session.clone(), Again::default());
         }
         let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else {
             return;
@@ -231,12 +240,14 @@ impl Dispatcher {
                 hints.later.insert(visit.session.clone(), later);
                 return;
             }
-            if hints.busy.insert(visit.session.clone(), false) != Some(true) {
+            let busy = hints.busy.get_mut(&visit.session).map(std::mem::take);
+            let again = busy.unwrap_or_default();
+            if !again.rung {
                 hints.busy.remove(&visit.session);
                 return;
             }
             visit.entry = None;
-            visit.suspect = false;
+            visit.suspect = again.suspect;
         }
     }
 
@@ -250,7 +261,11 @@ impl Dispatcher {
             let now_ms = self.core.clock.now_ms();
             let done = match step(&loaded.head, &self.core.settings, now_ms, suspect) {
                 Step::Postpone => self.postpone(visit, &loaded).await,
-                Step::Erase => self.erase(&visit.session, &loaded).await,
+                Step::Erase => {
+                    let environments = &*self.environments;
+                    let erased = self.core.erase(environments, &visit.session, &loaded);
+                    erased.await.map(|()| true)
+                }
                 Step::GiveUp => self.give_up(&visit.session, &loaded).await,
                 Step::Claim => self.claim(&visit.session, &loaded).await,
                 Step::Inspect { execution, lapsed } => {
@@ -486,80 +501,6 @@ impl Dispatcher {
             .map_err(|e| EngineError::Conflict(e.to_string()))?;
         self.seal(draft).await?;
         Ok(false)
-    }
-
-    /// Erases a deleted Session: environment, bytes, rows, and last the head with its agenda entry. Resumable at any point.
-    async fn erase(&self, session: &SessionId, loaded: &Loaded) -> Result<bool, EngineError> {
-        if let Some(config) = self.core.config(session).await?
-            && let Some(environment) = &config.environment
-        {
-            // A worker that keeps it open between Turns lets go when it hears that the Session is gone.
-            self.core.bell.ring(session.as_str());
-            let removed = self.environments.remove(&environment.id).await;
-            removed.map_err(|e| EngineError::Unavailable(e.to_string()))?;
-        }
-        self.core
-            .blobs
-            .delete_scope(&self.core.scope(&loaded.head.owner, session))
-            .await?;
-        let partition = keys::session_partition(session);
-        let mut from = String::new();
-        loop {
-            let range = Range {
-                partition: partition.clone(),
-                from,
-                until: None,
-                reverse: false,
-                limit: 20,
-            };
-            let page = self.core.store.range(&range).await?;
-            let doomed = page.records.iter().filter(|r| r.key.sort != keys::HEAD);
-            let writes: Vec<Write> = doomed
-                .map(|r| Write {
-                    key: r.key.clone(),
-                    guard: Guard::Any,
-                    change: Change::Delete,
-                })
-                .collect();
-            if !writes.is_empty() {
-                self.core
-                    .commit_once(Commit {
-                        id: CommitId::random(&*self.core.ids),
-                        writes,
-                    })
-                    .await?;
-            }
-            match page.records.last() {
-                Some(last) if page.more => from = format!("{}\0", last.key.sort),
-                _ => break,
-            }
-        }
-        let head = Key::new(partition, keys::HEAD);
-        let mut writes = vec![Write {
-            key: head,
-            guard: Guard::Version(loaded.version),
-            change: Change::Delete,
-        }];
-        for (group, due) in [
-            (Group::Execute, loaded.head.agenda.execute),
-            (Group::Deliver, loaded.head.agenda.deliver),
-        ] {
-            if let Some(due) = due {
-                let key = keys::agenda(group, session, due);
-                writes.push(Write {
-                    key,
-                    guard: Guard::Any,
-                    change: Change::Delete,
-                });
-            }
-        }
-        self.core
-            .commit_once(Commit {
-                id: CommitId::random(&*self.core.ids),
-                writes,
-            })
-            .await?;
-        Ok(true)
     }
 
     async fn seal(&self, draft: Draft) -> Result<(), EngineError> {

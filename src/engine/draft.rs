@@ -26,6 +26,7 @@ pub struct Draft {
     writes: Vec<Write>,
     events: Vec<Entry>,
     exact_agenda: bool,
+    anchored: bool,
 }
 
 impl Draft {
@@ -39,6 +40,7 @@ impl Draft {
             writes: Vec::new(),
             events: Vec::new(),
             exact_agenda: false,
+            anchored: false,
         }
     }
 
@@ -52,6 +54,7 @@ impl Draft {
             writes: Vec::new(),
             events: vec![Entry::Created],
             exact_agenda: false,
+            anchored: false,
         }
     }
 
@@ -86,6 +89,12 @@ impl Draft {
         self.events.push(event);
     }
 
+    /// The commit gets a journal row even if nothing public happens in it. A row that is only ever inserted is what lets a store
+    /// recognise a commit that is repeated after others have changed the head again.
+    pub fn anchor(&mut self) {
+        self.anchored = true;
+    }
+
     /// Agenda entries are moved to where they are due, not left early.
     pub fn move_agenda(&mut self) {
         self.exact_agenda = true;
@@ -115,7 +124,7 @@ impl Draft {
         }
         let due = self.head.execution_due(self.now_ms);
         self.head.agenda.execute = self.entry(Group::Execute, old_agenda.execute, due);
-        if !self.events.is_empty() {
+        if self.anchored || !self.events.is_empty() {
             let row = JournalRow {
                 at_ms: self.now_ms,
                 events: std::mem::take(&mut self.events),

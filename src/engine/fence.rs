@@ -189,11 +189,16 @@ impl Fence {
         Ok(())
     }
 
-    /// Ends every authority there is, for deletion.
-    pub fn shut(&mut self) {
+    /// Ends every authority there is, for deletion. A Run that was live is remembered as one to be accounted for: nothing of it is
+    /// visible any more, but until it is over it may still leave something behind that has to be erased.
+    pub fn shut(&mut self, since_ms: u64) {
         self.generation += 1;
-        self.lease = None;
-        self.quarantine = None;
+        if let Some(lease) = self.lease.take() {
+            self.quarantine = Some(Quarantine {
+                execution: lease.execution,
+                since_ms,
+            });
+        }
     }
 }
 

@@ -1,16 +1,18 @@
 //! The engine: what a Session is, and the journey of one input through it. No IO of its own: everything outside is a port.
 //!
-//! Read the nouns first ([`session`], [`turn`], [`item`], [`input`], [`fence`]), then the journey in this order: [`accept`],
-//! [`dispatch`] (with [`claim`]), [`run`] (with [`work`]), [`observe`], [`settle`] (with [`finish`]), [`deliver`], [`recover`].
+//! Read the nouns first ([`session`], [`turn`], [`item`], [`input`], [`fence`]), then the journey in this order: [`accept`]
+//! (with [`prepare`]), [`dispatch`] (with [`claim`]), [`run`] (with [`work`]), [`observe`], [`settle`] (with [`finish`]), [`deliver`], [`recover`].
 //! [`draft`] is the one way in which anything is ever changed.
 
 pub mod accept;
+mod aftermath;
 pub mod agents;
 pub mod artifact;
 pub mod claim;
 pub mod core;
 pub mod dispatch;
 pub mod draft;
+pub mod erase;
 pub mod error;
 pub mod events;
 pub mod fence;
@@ -24,6 +26,7 @@ pub mod keys;
 pub mod lazy;
 pub mod observe;
 pub mod ports;
+pub mod prepare;
 pub mod read;
 pub mod receipt;
 pub mod recover;

@@ -4,10 +4,11 @@ use super::artifact::{ArtifactRow, of_id_number};
 use super::core::{Core, decode};
 use super::error::EngineError;
 use super::ids::{self, Kind, SessionId};
-use super::input::InputRow;
+use super::input::{InputRow, Submission};
 use super::item::{ItemBody, ItemRow};
 use super::keys;
 use super::ports::{Key, Range, Record};
+use super::receipt::ReceiptRow;
 use super::session::Head;
 use super::sessions::Config;
 use super::turn::TurnRow;
@@ -60,6 +61,25 @@ pub struct SessionRead {
 }
 
 impl Core {
+    /// The function call that was answered under this key, if one was: its call id and its Turn's number. With it the same
+    /// answer can be given again when the call is long over, and finds its receipt.
+    pub async fn answered_call(
+        &self,
+        session: &SessionId,
+        key: &str,
+    ) -> Result<Option<(String, u64)>, EngineError> {
+        let receipt = keys::receipt(&keys::key_hash(key));
+        let Some(receipt) = self.row::<ReceiptRow>(session, receipt).await? else {
+            return Ok(None);
+        };
+        let input = keys::input(receipt.first_input);
+        let input: Option<InputRow> = self.row(session, input).await?;
+        Ok(input.and_then(|row| match row.submission {
+            Submission::ToolResult { call_id, .. } => Some((call_id, row.turn?)),
+            Submission::Message { .. } | Submission::Cancel => None,
+        }))
+    }
+
     /// A Session's head and configuration.
     pub async fn read_session(
         &self,

@@ -32,8 +32,15 @@ pub enum Step {
 /// Decides from the head alone. `suspect`: somebody has a reason to ask about a live lease before it lapses (a death notice, or
 /// this program just started).
 pub fn step(head: &Head, settings: &Settings, now_ms: u64, suspect: bool) -> Step {
-    if head.deleted_ms.is_some() {
-        return Step::Erase;
+    if let Some(deleted_ms) = head.deleted_ms {
+        let since_ms = now_ms.saturating_sub(deleted_ms);
+        return match &head.fence.quarantine {
+            Some(quarantine) if since_ms < PARTING_MS + STOPPING_MS => Step::Inspect {
+                execution: quarantine.execution.clone(),
+                lapsed: since_ms >= PARTING_MS,
+            },
+            _ => Step::Erase,
+        };
     }
     match head.fence.state() {
         RunState::Quarantined => match &head.fence.quarantine {
@@ -62,6 +69,12 @@ pub fn step(head: &Head, settings: &Settings, now_ms: u64, suspect: bool) -> Ste
         },
     }
 }
+
+/// A Run whose Session is deleted gets so long to stop and say so, before its worker is stopped.
+const PARTING_MS: u64 = 10_000;
+/// After this long a worker that can be neither stopped nor accounted for is not waited for any more: what it may still leave is
+/// out of everybody's sight.
+const STOPPING_MS: u64 = 60_000;
 
 /// Runs that a doomed Turn still gets, only to save its outputs.
 const SPARE_ATTEMPTS: u32 = 2;
@@ -171,6 +184,25 @@ mod tests {
                 lapsed: true
             }
         );
+    }
+
+    #[test]
+    fn a_deleted_session_is_erased_once_its_run_is_over_and_not_before() {
+        let settings = Settings::default();
+        let mut head = leased(50);
+        head.fence.shut(7);
+        head.deleted_ms = Some(7);
+        let inspect = |lapsed| Step::Inspect {
+            execution: ExecutionId("x".into()),
+            lapsed,
+        };
+        assert_eq!(step(&head, &settings, 8, false), inspect(false));
+        let late_ms = 7 + PARTING_MS;
+        assert_eq!(step(&head, &settings, late_ms, false), inspect(true));
+        let too_late_ms = late_ms + STOPPING_MS;
+        assert_eq!(step(&head, &settings, too_late_ms, false), Step::Erase);
+        head.fence.proven_gone().expect("accounted for");
+        assert_eq!(step(&head, &settings, 8, false), Step::Erase);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, watch};
 
+use super::aftermath::Kept;
 use super::core::{Core, Loaded, backoff, decode};
 use super::draft::Draft;
 use super::error::EngineError;
@@ -16,8 +17,7 @@ use super::history::Histories;
 use super::ids::SessionId;
 use super::keys;
 use super::ports::{
-    CaptureLimits, EnvironmentSpec, Environments, ExecutionId, Fenced, Harness, Key, RunGrant,
-    StoreError,
+    CaptureLimits, EnvironmentSpec, Environments, Fenced, Harness, Key, RunGrant, StoreError,
 };
 use super::sessions::Config;
 use super::settle::Attending;
@@ -63,15 +63,7 @@ pub struct Worker {
     /// Who listens for rings of which Session. A Run that parts and the one that follows it may overlap for a moment.
     rung: Mutex<HashMap<SessionId, Vec<Arc<Notify>>>>,
     /// Sessions that worked here and whose environments may still be open.
-    kept: tokio::sync::Mutex<HashMap<SessionId, Kept>>,
-}
-
-/// What outlives a Run in its worker: the environment, with what an agent left running in it.
-struct Kept {
-    /// Environment id.
-    environment: String,
-    /// Under which name this worker ran the Session.
-    execution: ExecutionId,
+    pub(super) kept: tokio::sync::Mutex<HashMap<SessionId, Kept>>,
 }
 
 impl Worker {
@@ -116,32 +108,6 @@ impl Worker {
         });
     }
 
-    /// Closes the environment that an earlier Run left open here, if the Session is gone or has another worker now.
-    async fn hand_over(&self, session: &SessionId) {
-        // As long as this is held, no Run begins here.
-        let mut kept = self.kept.lock().await;
-        let Some(here) = kept.get(session) else {
-            return;
-        };
-        if self.rung().contains_key(session) {
-            return;
-        }
-        let needed_here = match self.core.load(session).await {
-            Ok(Some(Loaded { head, .. })) => {
-                let lease = head.fence.lease.as_ref();
-                head.deleted_ms.is_none()
-                    && lease.is_none_or(|lease| lease.execution == here.execution)
-            }
-            Ok(None) => false,
-            // Whoever waits for it rings again.
-            Err(_) => true,
-        };
-        if !needed_here {
-            self.environments.close(&here.environment).await;
-            kept.remove(session);
-        }
-    }
-
     /// Asks all Runs to stop at their next safe point, and after the grace period at once; leases are given back.
     pub fn leave(&self, grace_ms: u64) {
         self.leaving.send_replace(Leaving {
@@ -154,7 +120,7 @@ impl Worker {
         self.leaving.subscribe()
     }
 
-    fn rung(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Vec<Arc<Notify>>>> {
+    pub(super) fn rung(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Vec<Arc<Notify>>>> {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -186,11 +152,7 @@ impl Worker {
                 if let Some(spec) = &live.environment
                     && live.loaded.head.environment_opened
                 {
-                    let kept = Kept {
-                        environment: spec.id.clone(),
-                        execution: grant.execution.clone(),
-                    };
-                    self.kept.lock().await.insert(session.clone(), kept);
+                    self.keep_open(&session, &spec.id, &grant.execution).await;
                 }
                 end
             }
@@ -199,6 +161,7 @@ impl Worker {
         self.stop_listening(&session, &notify);
         if let Err(stop) = end {
             self.histories.forget(&session);
+            self.say_it_is_over(&session, &grant).await;
             tracing::info!(%session, generation = grant.generation, %stop, "run stopped");
         }
     }
@@ -215,6 +178,8 @@ pub(super) struct Live {
     pub(super) rung: Arc<Notify>,
     /// The spec of the Session's environment, if it has one.
     pub(super) environment: Option<EnvironmentSpec>,
+    /// The Turn that paused in this Run, and perhaps goes on in it.
+    pub(super) paused: Option<u64>,
     /// The active Turn's row, once it was read. Nobody but the live Run changes it.
     pub(super) turn_row: Option<(u64, TurnRow)>,
 }
@@ -257,6 +222,7 @@ impl Live {
             config,
             row,
             rung,
+            paused: None,
             turn_row: None,
         })
     }

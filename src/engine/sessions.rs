@@ -279,7 +279,7 @@ impl Core {
             let loaded = self.load_owned(owner, session).await?;
             let now_ms = self.clock.now_ms();
             let mut draft = Draft::of(session, &loaded, now_ms);
-            draft.head.fence.shut();
+            draft.head.fence.shut(now_ms);
             draft.head.deleted_ms = Some(now_ms);
             draft.move_agenda();
             let partition = keys::owner_partition(owner);

@@ -13,6 +13,18 @@ use super::Context;
 use super::out::CliError;
 
 pub use autostart::ensure;
+pub use lock::Note;
+
+use super::compose::Places;
+
+/// Who the running daemon of a data directory is, if one runs.
+pub fn running(places: &Places) -> Option<Note> {
+    // Looking must not make anything: without the directory there is no daemon.
+    if !places.run().is_dir() || !lock::is_held(places).unwrap_or(true) {
+        return None;
+    }
+    lock::living(places)
+}
 
 /// `rat-things daemon …`
 #[derive(Debug, Subcommand)]

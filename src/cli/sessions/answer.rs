@@ -1,11 +1,14 @@
 //! `sessions answer`
 
-use super::input;
 use crate::api::{FunctionOutput, InputEvent, RequiredAction, ToolResultInput};
 use crate::cli::Context;
-use crate::cli::compose;
+use crate::cli::compose::{self, Local};
 use crate::cli::daemon;
+use crate::cli::input;
+use crate::cli::key::KeyArgs;
 use crate::cli::out::{CliError, codes};
+use crate::engine::ids::SessionId;
+use crate::engine::view::turn_id;
 
 /// Answer a function call that a Turn waits for.
 #[derive(Debug, clap::Args)]
@@ -19,31 +22,52 @@ pub struct Args {
     #[arg(long, value_name = "CALL")]
     call: Option<String>,
     /// What the function returned; - reads standard input
-    #[arg(
-        long = "result",
-        value_name = "TEXT",
-        required_unless_present = "error"
-    )]
-    output: Option<String>,
+    #[arg(long, value_name = "TEXT", required_unless_present = "error")]
+    result: Option<String>,
     /// Why the function failed
-    #[arg(long, value_name = "TEXT", conflicts_with = "output")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "result")]
     error: Option<String>,
-    /// The same key with the same answer is the same input [default: a random key]
-    #[arg(long, value_name = "KEY")]
-    idempotency_key: Option<String>,
+    #[command(flatten)]
+    key: KeyArgs,
 }
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     context.settings.may_change("sessions answer")?;
-    let output = match &args.output {
+    let output = match &args.result {
         Some(given) if given.is_empty() => Some(String::new()),
         Some(given) => Some(input::text(given, "--result")?),
         None => None,
     };
     let local = compose::open(&context.settings).await?;
     let session = local.session(&args.session).await?;
-    let resource = local.core.get_session(&local.owner, &session).await?;
+    let key = args.key.take();
+    let earlier = local.core.answered_call(&session, key.as_str()).await?;
+    let (call_id, turn_id) = match earlier {
+        Some((call, turn)) if args.call.as_ref().is_none_or(|asked| *asked == call) => {
+            (call, turn_id(&session, turn))
+        }
+        _ => open_call(&local, &session, args.call.as_deref()).await?,
+    };
+    let event = InputEvent::ToolResult(ToolResultInput {
+        call_id,
+        success: args.error.is_none(),
+        turn_id,
+        error: args.error.clone(),
+        output: output.map(FunctionOutput::Text),
+    });
+    let accepted = super::send::submit(&local, &session, &key, event).await?;
+    daemon::ensure(context, &local.places).await;
+    super::send::print_receipt(context, &session, &accepted)
+}
+
+/// The call that is meant, with its Turn: of those that are open, the one that is named, or the only one.
+async fn open_call(
+    local: &Local,
+    session: &SessionId,
+    named: Option<&str>,
+) -> Result<(String, String), CliError> {
+    let resource = local.core.get_session(&local.owner, session).await?;
     let open: Vec<(String, String)> = resource
         .required_actions
         .iter()
@@ -60,36 +84,23 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             .collect::<Vec<_>>()
             .join(", ")
     };
-    let (call_id, turn_id) = match (&args.call, open.as_slice()) {
-        (None, [only]) => only.clone(),
-        (None, []) => {
-            return Err(CliError::new(
-                codes::CONFLICT,
-                "the session waits for no answer",
-            ));
-        }
-        (None, _) => {
-            return Err(
-                CliError::new(codes::INPUT, format!("several calls are open: {}", list()))
-                    .hint("name one with --call"),
-            );
-        }
+    match (named, open.as_slice()) {
+        (None, [only]) => Ok(only.clone()),
+        (None, []) => Err(CliError::new(
+            codes::CONFLICT,
+            "the session waits for no answer",
+        )),
+        (None, _) => Err(CliError::new(
+            codes::INPUT,
+            format!("several calls are open: {}", list()),
+        )
+        .hint("name one with --call")),
         (Some(call), open) => match open.iter().find(|(id, _)| id == call) {
-            Some(found) => found.clone(),
+            Some(found) => Ok(found.clone()),
             None => {
                 let message = format!("no open call {call:?}; open: {}", list());
-                return Err(CliError::new(codes::NOT_FOUND, message));
+                Err(CliError::new(codes::NOT_FOUND, message))
             }
         },
-    };
-    let event = InputEvent::ToolResult(ToolResultInput {
-        call_id,
-        success: args.error.is_none(),
-        turn_id,
-        error: args.error.clone(),
-        output: output.map(FunctionOutput::Text),
-    });
-    let accepted = super::send::submit(&local, &session, args.idempotency_key, event).await?;
-    daemon::ensure(context, &local.places).await;
-    super::send::print_receipt(context, &session, &accepted)
+    }
 }

@@ -1,9 +1,9 @@
 //! `sessions artifacts`
 
-use super::page::{Order, PageArgs, more};
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::CliError;
+use crate::cli::page::{Order, PageArgs, more};
 use crate::cli::show;
 
 /// List the files that a Session's Turns left in /workspace/outputs.
@@ -48,6 +48,6 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             table
         },
     )?;
-    more(&page, &context.console.say);
+    more(&page, &context.console, "artifacts");
     Ok(())
 }

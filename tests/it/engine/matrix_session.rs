@@ -1,10 +1,10 @@
 //! Every situation of a Session against every input, and against every reason to look at it.
 
-use rat_things::engine::accept::Prepared;
 use rat_things::engine::error::EngineError;
 use rat_things::engine::fence::RunState;
 use rat_things::engine::observe::Op;
 use rat_things::engine::ports::ExecutionId;
+use rat_things::engine::prepare::Prepared;
 use rat_things::engine::receipt::Outcome;
 use rat_things::engine::recover::{Step, step};
 use rat_things::engine::session::{Head, QUARANTINE_PROBE_MS};
@@ -85,6 +85,8 @@ fn situations() -> Vec<(&'static str, Bench)> {
     quarantined.lose_sight();
     let mut deleted = running();
     deleted.delete();
+    let mut deleted_idle = finished_once();
+    deleted_idle.delete();
     vec![
         ("idle", finished_once()),
         ("queued, not begun", not_begun),
@@ -99,6 +101,7 @@ fn situations() -> Vec<(&'static str, Bench)> {
         ("in progress, two queued", with_queue),
         ("quarantined", quarantined),
         ("deleted", deleted),
+        ("deleted while idle", deleted_idle),
     ]
 }
 

@@ -7,6 +7,15 @@ mod instant;
 mod processes;
 mod rat;
 mod records;
+mod transcript;
 mod verdict;
 
+mod adopted;
 mod at_any_instant;
+mod client;
+mod deleted;
+mod halfway;
+mod many;
+mod repeated;
+mod silent;
+mod waiting;

@@ -1,25 +1,15 @@
 //! What must hold after a round, whatever was killed and when.
 
-use std::collections::BTreeMap;
-
 use pretty_assertions::assert_eq;
 use rat_things::engine::input::{EndRow, InputState};
 use rat_things::engine::keys;
-use rat_things::engine::view::UNKNOWN_OUTCOME;
 use serde_json::Value;
 
 use super::instant::{COMMANDS, Hit, Outcome, Plan, QUEUED, STEER, Target, line};
 use super::processes::Role;
 use super::rat::Rat;
 use super::records::{Records, owes_nothing};
-
-/// One command of the transcript.
-#[derive(Debug)]
-struct Ran {
-    /// What it appends to the log.
-    word: String,
-    unknown: bool,
-}
+use super::transcript::{Ran, commands, lines_agree_with_commands};
 
 /// Checks a Session that was stopped after everything it was sent.
 pub fn check(
@@ -39,6 +29,7 @@ pub fn check(
     each_input_is_there_once(plan, records, session, &items);
     let ran = commands(&items);
     let log = rat.lines(session, "log.txt");
+    each_command_was_called_once(&ran);
     let missing = lines_agree_with_commands(&ran, &log);
     let unknown = ran.iter().filter(|ran| ran.unknown).count();
     unknown_only_in_flight(plan, records, session, hit, unknown);
@@ -91,63 +82,19 @@ fn each_input_is_there_once(plan: &Plan, records: &Records, session: &str, items
     }
 }
 
-/// The commands of a transcript: each completed, or its outcome is unknown; nothing else.
-fn commands(items: &[Value]) -> Vec<Ran> {
-    let commands = items
-        .iter()
-        .filter(|item| item["type"] == "command_execution");
-    commands
-        .map(|item| {
-            let command = item["command"].as_str().expect("a command");
-            let word = command
-                .split_whitespace()
-                .nth(1)
-                .expect("echo WORD")
-                .to_owned();
-            let unknown = match item["status"].as_str() {
-                Some("completed") => false,
-                Some("incomplete") => true,
-                _ => panic!("{item}"),
-            };
-            if unknown {
-                assert_eq!(item["output"], UNKNOWN_OUTCOME);
-            } else {
-                assert_eq!(item["exit_code"], 0, "{item}");
-            }
-            Ran { word, unknown }
-        })
-        .collect()
-}
-
-/// No line twice, all in the order of the commands, and none missing but of unknown commands. Answers how many are missing.
-fn lines_agree_with_commands(ran: &[Ran], log: &[String]) -> usize {
-    let mut expected: Vec<String> = (1..=COMMANDS).map(line).collect();
+/// Each command was called once, those of the Turn in their order.
+fn each_command_was_called_once(ran: &[Ran]) {
     let mut words: Vec<&str> = ran.iter().map(|ran| ran.word.as_str()).collect();
-    // No command was called twice, and those of the Turn were called in order.
-    let of_turn = |word: &&str| word.starts_with("line-");
-    assert_eq!(
-        words.iter().copied().filter(of_turn).collect::<Vec<_>>(),
-        expected
-    );
+    let of_turn: Vec<&str> = words
+        .iter()
+        .copied()
+        .filter(|word| word.starts_with("line-"))
+        .collect();
+    let mut expected: Vec<String> = (1..=COMMANDS).map(line).collect();
+    assert_eq!(of_turn, expected);
     expected.extend(["queued".to_owned(), "steered".to_owned()]);
     words.sort_unstable();
     assert_eq!(words, expected);
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    log.iter()
-        .for_each(|line| *counts.entry(line).or_default() += 1);
-    let there = |ran: &&Ran| counts.contains_key(ran.word.as_str());
-    let missing: Vec<&Ran> = ran.iter().filter(|ran| !there(ran)).collect();
-    assert!(
-        missing.iter().all(|ran| ran.unknown),
-        "lost effects: {missing:?}\n{log:?}"
-    );
-    let in_order: Vec<&String> = ran.iter().filter(there).map(|ran| &ran.word).collect();
-    assert_eq!(
-        log.iter().collect::<Vec<_>>(),
-        in_order,
-        "repeated or out of order"
-    );
-    missing.len()
 }
 
 /// A command's outcome is unknown only if its worker was killed while it was in flight; and then it is.

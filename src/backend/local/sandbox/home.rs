@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{
     AtFlags, FlockOperation, Gid, Mode, OFlags, Uid, chmodat, chownat, fchown, flock, fstat,
-    mkdirat, open, openat, stat,
+    mkdirat, open, openat, stat, statat,
 };
 use rustix::io::Errno;
 
@@ -89,7 +89,11 @@ fn try_acquire(root: &Path, id: &str, owner: Option<RunAs>) -> io::Result<Option
     give(&workspace, owner)?;
     match mkdirat(&workspace, "outputs", Mode::from_raw_mode(0o755)) {
         Ok(()) => give_child(&workspace, "outputs", owner)?,
-        // Whatever the agent put there is judged when outputs are captured.
+        // Whatever the agent put there is judged when outputs are captured. What is still ours was made by one of us that was
+        // killed before it could give it away.
+        Err(Errno::EXIST) if is_ours(&workspace, "outputs")? => {
+            give_child(&workspace, "outputs", owner)?;
+        }
         Err(Errno::EXIST) => {}
         Err(e) => return Err(e.into()),
     }
@@ -154,6 +158,12 @@ fn give(dir: &OwnedFd, owner: Option<RunAs>) -> io::Result<()> {
         )?;
     }
     Ok(())
+}
+
+/// Whether an entry belongs to this process's user. Everything that an agent makes while `owner` is given belongs to that.
+fn is_ours(dir: &OwnedFd, name: &str) -> io::Result<bool> {
+    let entry = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(entry.st_uid == rustix::process::geteuid().as_raw())
 }
 
 fn give_child(dir: &OwnedFd, name: &str, owner: Option<RunAs>) -> io::Result<()> {

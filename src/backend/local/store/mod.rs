@@ -43,6 +43,11 @@ pub use self::rows::{INLINE_NEW_BYTES, INLINE_ROW_BYTES};
 pub use self::stats::StoreStats;
 pub use self::upkeep::{BackupError, Health};
 
+/// The schema that this program writes, and reads without migrating.
+pub fn schema_version() -> u64 {
+    schema::STEPS.len() as u64
+}
+
 /// How long closing waits for commits in the queue.
 const CLOSING: Duration = Duration::from_secs(2);
 
