@@ -33,15 +33,27 @@ pub enum Command {
     /// Run the daemon in the foreground until Ctrl-C
     Run(RunArgs),
     /// Start the daemon in the background, if none runs
+    #[command(after_help = "Examples:
+  rat-things daemon start
+  rat-things daemon start -o json")]
     Start,
     /// Stop the daemon: running Turns get a grace period, then their leases are given back
+    #[command(after_help = "Examples:
+  rat-things daemon stop
+  rat-things daemon stop -q")]
     Stop,
-    /// Whether a daemon runs, which one, and what it works on
+    /// Whether a daemon runs, and which one
+    #[command(after_help = "Examples:
+  rat-things daemon status
+  rat-things daemon status -o json")]
     Status,
 }
 
 /// `daemon run`
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  rat-things daemon run
+  rat-things daemon run -vv")]
 pub struct RunArgs {
     /// Leave when there is nothing to do for a while; detach from the terminal
     #[arg(long, hide = true)]

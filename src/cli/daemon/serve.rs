@@ -22,6 +22,7 @@ const WORKER_IDLE_MS: u64 = 300_000;
 
 /// Runs the daemon.
 pub async fn run(context: &mut Context, background: bool) -> Result<(), CliError> {
+    context.settings.may_change("daemon run")?;
     let local = compose::open(&context.settings).await?;
     let given = match background {
         true => lock::inherit(&local.places).map_err(cannot_lock)?,
