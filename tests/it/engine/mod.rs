@@ -14,6 +14,7 @@ mod mortal;
 mod outbox;
 mod perils;
 mod property;
+mod quarantine;
 mod records;
 mod wakeups;
 mod world;

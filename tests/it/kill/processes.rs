@@ -27,6 +27,16 @@ pub struct Process {
 }
 
 impl Process {
+    /// One that was found by its name in a record.
+    pub fn of(identity: ProcessIdentity, role: Role) -> Process {
+        let shown = "found in a record".to_owned();
+        Process {
+            identity,
+            role,
+            shown,
+        }
+    }
+
     /// Sends a signal, unless the process is gone; answers whether it was sent.
     pub fn signal(&self, signal: Signal) -> bool {
         let pid = i32::try_from(self.identity.pid)

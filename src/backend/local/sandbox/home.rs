@@ -15,12 +15,43 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::config::RunAs;
+use super::orphan;
 use super::witness::Witness;
 use crate::engine::ids::{Kind, well_formed};
 use crate::engine::ports::EnvironmentError;
 
 /// Between two looks at a lock that somebody else holds.
 const LOCK_POLL: Duration = Duration::from_millis(20);
+/// A lock that is held for so long is looked at: its holder may be one that will never let go.
+const ORPHANS_AFTER: Duration = Duration::from_secs(1);
+
+/// Waiting for a lock, and now and then ending what will never release it.
+struct Orphans {
+    look_at: Instant,
+}
+
+impl Orphans {
+    fn due_soon() -> Orphans {
+        Orphans {
+            look_at: Instant::now() + ORPHANS_AFTER,
+        }
+    }
+
+    async fn pause(&mut self, id: &str) {
+        if Instant::now() >= self.look_at {
+            self.look_at = Instant::now() + ORPHANS_AFTER;
+            let ended = orphan::end(id);
+            if ended > 0 {
+                tracing::warn!(
+                    id,
+                    ended,
+                    "a half-made sandbox without a launcher was ended"
+                );
+            }
+        }
+        tokio::time::sleep(LOCK_POLL).await;
+    }
+}
 
 /// An environment's directory, held.
 pub(super) struct Home {
@@ -40,11 +71,12 @@ pub(super) async fn acquire(
     wait: Duration,
 ) -> Result<Home, EnvironmentError> {
     let deadline = Instant::now() + wait;
+    let mut orphans = Orphans::due_soon();
     loop {
         let held = try_acquire(root, id, owner).map_err(|e| failed("prepare", id, e))?;
         match held {
             Some(home) => return Ok(home),
-            None if Instant::now() < deadline => tokio::time::sleep(LOCK_POLL).await,
+            None if Instant::now() < deadline => orphans.pause(id).await,
             None => {
                 return Err(EnvironmentError::Failed(format!(
                     "another process holds {id} (waited {} ms)",
@@ -197,6 +229,7 @@ fn make_private(root: &Path) -> io::Result<()> {
 pub(super) async fn remove(root: &Path, id: &str, wait: Duration) -> Result<(), EnvironmentError> {
     let dir_path = directory(root, id).map_err(|e| failed("remove", id, e))?;
     let deadline = Instant::now() + wait;
+    let mut orphans = Orphans::due_soon();
     let (dir, lock) = loop {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = match open(&dir_path, flags, Mode::empty()) {
@@ -206,7 +239,7 @@ pub(super) async fn remove(root: &Path, id: &str, wait: Duration) -> Result<(), 
         };
         match take_lock(&dir, &dir_path).map_err(|e| failed("remove", id, e))? {
             Some(lock) => break (dir, lock),
-            None if Instant::now() < deadline => tokio::time::sleep(LOCK_POLL).await,
+            None if Instant::now() < deadline => orphans.pause(id).await,
             None => {
                 return Err(EnvironmentError::Failed(format!(
                     "another process holds {id} (waited {} ms); nothing was removed",

@@ -114,6 +114,7 @@ fn transact(
         let e = faults::newer(&place.path, schema, STEPS.len() as i64);
         return Err(Failure::Whole(e));
     }
+    let before = counters.log().appended();
     let (mut written, mut repeated) = (0, 0);
     let mut answers = Vec::with_capacity(commits.len());
     for commit in commits {
@@ -143,7 +144,7 @@ fn transact(
             Failure::Parts(refused(e))
         }
     })?;
-    counters.grouped(written, repeated);
+    counters.grouped(written, repeated, counters.log().appended() > before);
     Ok(answers)
 }
 

@@ -139,8 +139,9 @@ impl SqliteStore {
             Arc::clone(&self.helper),
             Arc::clone(&self.counters),
         );
-        spawn("store-writer", alive.clone(), move || life.run())?;
-        self.helper.enable(alive);
+        // The writer may need its helper at once.
+        self.helper.enable(alive.clone());
+        spawn("store-writer", alive, move || life.run())?;
         *writer = Some(ended);
         Ok(())
     }
