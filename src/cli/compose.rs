@@ -12,11 +12,16 @@ use crate::backend::harness::responses::{self, ResponsesHarness, patch};
 use crate::backend::local::bell::LocalBell;
 use crate::backend::local::blobs::LocalBlobs;
 use crate::backend::local::clock::SystemClock;
-use crate::backend::local::compute::{ProcessCompute, ProcessComputeConfig, WorkerCommandLine};
+use crate::backend::local::compute::{
+    ProcessCompute, ProcessComputeConfig, WorkerCommand, WorkerCommandLine, WorkerPipe,
+    WorkerReports,
+};
 use crate::backend::local::identity::LocalIdentity;
 use crate::backend::local::ids::SystemIds;
 use crate::backend::local::process::{self, ProcessIdentity};
-use crate::backend::local::sandbox::{LocalEnvironments, LocalEnvironmentsConfig, init};
+use crate::backend::local::sandbox::{
+    EnvironmentLimits, LocalEnvironments, LocalEnvironmentsConfig, init,
+};
 use crate::backend::local::store::{SqliteStore, StoreOptions};
 use crate::backend::model::demo::{self, DemoModel};
 use crate::backend::model::http::{HttpModel, HttpOptions};
@@ -24,11 +29,8 @@ use crate::backend::model::key::KeySource;
 use crate::engine::core::{self, Core, Recovery};
 use crate::engine::keys::owner_of;
 use crate::engine::ports::{
-    Bell, Clock, Environments, Harness, Identity, Isolation, Liveness, Model, Network,
-};
-
-pub use crate::backend::local::compute::{
-    ProcessCompute as WorkerPool, WorkerCommand, WorkerPipe, WorkerReports,
+    Bell, Clock, Compute, Environments, Harness, Identity, Isolation, Liveness, Model, Network,
+    RunGrant,
 };
 
 /// The binary's private roles, taken before any option is parsed: PID 1 of a sandbox, and the patch tool inside one.
@@ -192,6 +194,11 @@ pub fn environments(
     Ok(Arc::new(environments))
 }
 
+/// Commands are refused while the disk of the workspaces has less than this free.
+pub fn least_free_bytes() -> u64 {
+    EnvironmentLimits::default().free_space_bytes
+}
+
 /// The model, as the profile says.
 ///
 /// # Errors
@@ -248,8 +255,8 @@ pub fn harness(settings: &Settings) -> Result<Arc<dyn Harness>, CliError> {
 }
 
 /// Worker processes of a daemon: this program again, with these arguments.
-pub fn worker_pool(settings: &Settings, places: &Places, args: Vec<String>) -> ProcessCompute {
-    ProcessCompute::new(ProcessComputeConfig {
+pub fn worker_pool(settings: &Settings, places: &Places, args: Vec<String>) -> WorkerPool {
+    WorkerPool(ProcessCompute::new(ProcessComputeConfig {
         worker: WorkerCommandLine {
             program: PathBuf::from("/proc/self/exe"),
             args: args.into_iter().map(Into::into).collect(),
@@ -259,7 +266,7 @@ pub fn worker_pool(settings: &Settings, places: &Places, args: Vec<String>) -> P
         workers: settings.daemon.workers,
         runs_per_worker: settings.daemon.runs_per_worker,
         stop_grace_ms: 1_000,
-    })
+    }))
 }
 
 /// Who this process is, in the form that any other can check.
@@ -267,6 +274,18 @@ pub fn process_identity() -> Option<String> {
     ProcessIdentity::current()
         .ok()
         .map(|identity| identity.to_string())
+}
+
+/// Who the process with this pid is now; `None` if there is none.
+pub fn identity_of(pid: u32) -> Option<String> {
+    ProcessIdentity::of(pid)
+        .ok()
+        .map(|identity| identity.to_string())
+}
+
+/// Schema of the store that this program writes.
+pub fn schema_version() -> u64 {
+    crate::backend::local::store::schema_version()
 }
 
 /// Whether the process of that identity lives; `None`: it can't be told, or it is no identity.
@@ -297,5 +316,98 @@ pub async fn sweep(places: &Places) {
     let blobs = LocalBlobs::new(places.blobs());
     if let Err(error) = blobs.sweep_temp(SystemClock.now_ms(), HOURS_24_MS).await {
         tracing::warn!(%error, "leftovers of crashed writes could not be removed");
+    }
+}
+
+/// The worker processes of a daemon.
+#[derive(Clone)]
+pub struct WorkerPool(ProcessCompute);
+
+impl WorkerPool {
+    /// For a dispatcher.
+    pub fn compute(&self) -> Arc<dyn Compute> {
+        Arc::new(self.0.clone())
+    }
+
+    /// Whether no run goes on.
+    pub fn idle(&self) -> bool {
+        self.0.idle()
+    }
+
+    /// Asks workers without a run for so long to end.
+    pub async fn ask_idle_to_leave(&self, idle_ms: u64, grace_ms: u64) {
+        self.0.ask_idle_to_leave(idle_ms, grace_ms).await;
+    }
+
+    /// Asks all workers to bring their runs to a safe point within the grace period, and to end.
+    pub async fn ask_leave(&self, grace_ms: u64) {
+        self.0.ask_leave(grace_ms).await;
+    }
+
+    /// Waits until no worker is left.
+    pub async fn all_gone(&self) {
+        self.0.all_gone().await;
+    }
+}
+
+/// What a daemon tells a worker.
+pub enum Told {
+    /// Begin this run.
+    Run(RunGrant),
+    /// Bring runs to a safe point within this time, and end.
+    Leave {
+        /// How long that may take.
+        grace_ms: u64,
+    },
+    /// The daemon is gone: finish what runs, then end.
+    DaemonGone,
+}
+
+/// A worker's line to its daemon.
+pub struct DaemonLine(WorkerPipe);
+
+impl DaemonLine {
+    /// Takes over standard input and output, which must be the daemon's pipes.
+    ///
+    /// # Errors
+    /// Nobody started this process as a worker.
+    pub fn open() -> std::io::Result<DaemonLine> {
+        WorkerPipe::stdin_stdout().map(DaemonLine)
+    }
+
+    /// What the daemon says next. Safe to drop while it waits.
+    pub async fn next(&mut self) -> Told {
+        match self.0.next().await {
+            WorkerCommand::Run(grant) => Told::Run(grant),
+            WorkerCommand::Leave { grace_ms } => Told::Leave { grace_ms },
+            WorkerCommand::DaemonGone => Told::DaemonGone,
+        }
+    }
+
+    /// For telling the daemon.
+    pub fn reports(&self) -> Reports {
+        Reports(self.0.reports())
+    }
+}
+
+/// What a worker tells its daemon. It only helps the daemon to choose, and may get lost.
+#[derive(Clone)]
+pub struct Reports(WorkerReports);
+
+impl Reports {
+    /// Runs may come.
+    pub fn ready(&self) {
+        self.0.report_ready();
+    }
+
+    /// A run is over, and these Sessions have their environments here.
+    pub fn ended(&self, session: &str, generation: u64, holds: Vec<String>) {
+        self.0.report_ended(session, generation);
+        self.0.report_holds(holds);
+    }
+
+    /// Waits until everything said has left.
+    pub async fn flush(&self) {
+        self.0.flush().await;
     }
 }

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
 use super::compose::Local;
 use super::out::{CliError, Format, LineKind, Live, Out, Say, codes};
 use super::show;
@@ -21,6 +23,32 @@ pub enum Until {
     Turn(u64),
     /// Until the Session owes nothing.
     Idle,
+}
+
+/// Ctrl-C, from the moment this is made: one that comes while something else is going on is not lost.
+pub struct Interrupts(Signal);
+
+impl Interrupts {
+    /// Begins to listen. From now on Ctrl-C does not end the process by itself.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn listen() -> Result<Interrupts, CliError> {
+        signal(SignalKind::interrupt())
+            .map(Interrupts)
+            .map_err(|error| {
+                let message = format!("cannot listen for Ctrl-C: {error}");
+                CliError::new(codes::UNAVAILABLE, message)
+            })
+    }
+
+    /// Waits for one.
+    pub async fn heard(&mut self) {
+        if self.0.recv().await.is_none() {
+            // No further one can come.
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 /// How it ended.
@@ -48,7 +76,7 @@ pub async fn follow(
     let mut live = Live::start(out, say, "waiting for a worker");
     let mut next_turn = first_turn;
     let mut next_item: Option<u64> = None;
-    let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
+    let mut interrupts = Interrupts::listen()?;
     loop {
         let read = local.core.read_session(&local.owner, session).await?;
         next_item = print_items(local, &mut live, &read, first_turn, next_item).await?;
@@ -59,10 +87,69 @@ pub async fn follow(
         }
         live.status(label(&read, last));
         tokio::select! {
-            _ = &mut interrupted => return Ok(Followed::Detached),
+            () = interrupts.heard() => return Ok(Followed::Detached),
             () = ring_of(&mut rings, session) => {}
             () = tokio::time::sleep(Duration::from_millis(LOOK_MS)) => {}
         }
+    }
+}
+
+/// Waits until something about the Session may have changed.
+///
+/// # Errors
+/// Interrupted, on Ctrl-C.
+pub async fn change_of(
+    rings: &mut tokio::sync::mpsc::Receiver<String>,
+    interrupts: &mut Interrupts,
+    session: &SessionId,
+) -> Result<(), CliError> {
+    tokio::select! {
+        () = interrupts.heard() => Err(CliError::interrupted()),
+        () = ring_of(rings, session) => Ok(()),
+        () = tokio::time::sleep(Duration::from_millis(LOOK_MS)) => Ok(()),
+    }
+}
+
+/// Prints the Items from number `next` on as records, each once and when it is final, until the Session owes nothing or waits
+/// for a client.
+pub async fn records(
+    local: &Local,
+    out: &mut Out,
+    session: &SessionId,
+    mut next: u64,
+) -> Result<Followed, CliError> {
+    let mut rings = local.core.bell.listen();
+    let mut interrupts = Interrupts::listen()?;
+    loop {
+        // The head is read before the Items: what it says is over has no later ones.
+        let read = local.core.read_session(&local.owner, session).await?;
+        let numbers: Vec<u64> = (next..read.head.next.item).take(ITEMS_AT_ONCE).collect();
+        let items = local.core.items(&read, &numbers).await?;
+        let mut printed = 0;
+        for item in items.iter().take_while(|item| !is_running(item)) {
+            out.record(item, show::item_id(item), || show::item_row(item))?;
+            printed += 1;
+        }
+        next += printed;
+        if printed == ITEMS_AT_ONCE as u64 {
+            continue;
+        }
+        match read.head.status() {
+            SessionStatus::Idle => return Ok(Followed::Over(None)),
+            SessionStatus::RequiresAction => return Ok(Followed::Waits),
+            _ => change_of(&mut rings, &mut interrupts, session).await?,
+        }
+    }
+}
+
+/// Items read at once.
+const ITEMS_AT_ONCE: usize = 50;
+
+/// Whether an Item may still change.
+fn is_running(item: &Item) -> bool {
+    match item {
+        Item::CommandExecution(command) => command.status == crate::api::CallStatus::InProgress,
+        _ => false,
     }
 }
 
@@ -102,15 +189,10 @@ async fn print_items(
         }
     };
     while next < read.head.next.item {
-        let numbers: Vec<u64> = (next..read.head.next.item.min(next + 50)).collect();
+        let numbers: Vec<u64> =
+            (next..read.head.next.item.min(next + ITEMS_AT_ONCE as u64)).collect();
         for item in local.core.items(read, &numbers).await? {
-            let running = match &item {
-                Item::CommandExecution(command) => {
-                    command.status == crate::api::CallStatus::InProgress
-                }
-                _ => false,
-            };
-            if running {
+            if is_running(&item) {
                 return Ok(Some(next));
             }
             let (kind, text) = show::item_line(&item);

@@ -1,37 +1,57 @@
 //! The command line: one file per command, writers for data and talk, and the place that names concrete backends.
 
+pub mod agents;
+pub mod artifacts;
+mod command_line;
+mod completions;
 pub mod compose;
 pub mod config;
 pub mod daemon;
+mod doctor;
 pub mod failure;
 pub mod follow;
+mod input;
+mod key;
 pub mod out;
+mod outbox;
+mod page;
 pub mod resolve;
+pub mod runs;
 pub mod sessions;
 pub mod show;
+mod topics;
+mod version;
 pub mod worker;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::config::{ConfigArgs, Settings, UiSettings, Vars};
 use self::out::{CliError, Console, OutputArgs, codes};
 
-/// Run durable AI-agent Sessions on infrastructure you own.
-///
-/// An accepted input is on disk before this program answers. Kill anything at any moment: the same Turn goes on, and no command
-/// that completed runs again.
+const ABOUT: &str = "Run durable AI-agent Sessions on infrastructure you own.
+
+An accepted input is on disk before this program answers. Kill anything at any moment: the same Turn goes on, and no command that \
+completed runs again.";
+
+/// The command line.
 #[derive(Debug, Parser)]
 #[command(
     name = "rat-things",
     version,
-    propagate_version = true,
-    max_term_width = 100
+    about = ABOUT,
+    max_term_width = 100,
+    disable_help_subcommand = true,
+    after_help = "Examples:
+  rat-things sessions create --input 'what is in /workspace?'
+  rat-things sessions list
+  rat-things doctor"
 )]
 pub struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
     #[command(flatten)]
     config: ConfigArgs,
     #[command(flatten)]
@@ -48,12 +68,52 @@ pub enum Command {
     /// Create Sessions, talk to them, and see what they did
     #[command(subcommand)]
     Sessions(sessions::Command),
+    /// Get the files that Sessions made
+    #[command(subcommand)]
+    Artifacts(artifacts::Command),
+    /// Saved Agents: named configurations that Sessions are created from
+    #[command(subcommand)]
+    Agents(agents::Command),
+    /// Launches of workers for Sessions, and how to end a quarantine
+    #[command(subcommand)]
+    Runs(runs::Command),
+    /// What is due: the work that Sessions owe
+    #[command(subcommand)]
+    Outbox(outbox::Command),
     /// The background process that gives work to workers
     #[command(subcommand)]
     Daemon(daemon::Command),
+    /// Check this machine, the store and the configuration
+    Doctor(doctor::Args),
+    /// The configuration in force, and where each value comes from
+    #[command(subcommand)]
+    Config(config::Command),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+    /// Print versions: this program, the API it speaks, the daemon that runs
+    Version(version::Args),
+    /// Explain a command, an error code, or a topic: exit-codes, environment, formats
+    Help(topics::Args),
     /// A worker of a daemon; speaks with it over its standard streams
     #[command(hide = true)]
     Worker,
+}
+
+impl Cli {
+    /// The whole command line, as help, completions and parsing see it.
+    pub fn grammar() -> clap::Command {
+        command_line::examples_first(<Cli as CommandFactory>::command())
+    }
+
+    /// Reads a command line; the first word is the program's name.
+    ///
+    /// # Errors
+    /// What clap says instead: help, the version, or a mistake.
+    pub fn read(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+        let mut grammar = Cli::grammar();
+        let matches = grammar.try_get_matches_from_mut(words)?;
+        Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut grammar))
+    }
 }
 
 /// What every command works with.
@@ -72,42 +132,61 @@ pub fn main() -> ExitCode {
     if let Some(code) = compose::hidden() {
         return code;
     }
-    let cli = match Cli::try_parse() {
-        Ok(cli) => cli,
-        // clap prints help to standard output and mistakes to standard error, and knows its exit codes (0 and 2).
-        Err(error) => {
-            let code = u8::try_from(error.exit_code()).unwrap_or(2);
-            let _ = error.print();
-            return ExitCode::from(code);
-        }
-    };
     let vars = Vars::process();
     let now_ms = compose::now_ms();
-    let settings = match Settings::load(&vars, &cli.config.overrides(cli.output.color)) {
-        Ok(settings) => settings,
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let cli = match Cli::read(words.iter().cloned()) {
+        Ok(cli) => cli,
         Err(error) => {
-            let ui = UiSettings::default();
-            return Console::open(&cli.output, &ui, &vars, now_ms).end(Err(error));
+            let output = command_line::output_asked_for(&words);
+            let console = Console::open(&output, &UiSettings::default(), &vars, now_ms);
+            return command_line::answer(console, &error, &words);
         }
     };
-    start_log(&cli, &vars);
-    let console = Console::open(&cli.output, &settings.ui, &vars, now_ms);
+    let settings = Settings::load(&vars, &cli.config.overrides(cli.output.color));
+    let ui = settings.as_ref().map(|s| s.ui).unwrap_or_default();
+    let mut console = Console::open(&cli.output, &ui, &vars, now_ms);
+    // What works without a configuration works with one that is wrong.
+    let command = match cli.command {
+        None => {
+            let result = command_line::print_help(&mut console, &[]);
+            return console.end(result);
+        }
+        Some(Command::Help(args)) => {
+            let result = topics::run(&mut console, &args);
+            return console.end(result);
+        }
+        Some(Command::Completions(args)) => {
+            let result = completions::run(&mut console, &args);
+            return console.end(result);
+        }
+        Some(Command::Version(_)) => {
+            let result = version::run(&mut console, settings.ok().as_ref());
+            return console.end(result);
+        }
+        Some(command) => command,
+    };
+    start_log(&command, &cli.output, &vars);
+    let settings = match (settings, &command) {
+        (Ok(settings), _) => settings,
+        (Err(error), Command::Doctor(_)) => {
+            let result = doctor::only_configuration(&mut console, &error);
+            return console.end(result);
+        }
+        (Err(error), _) => return console.end(Err(error)),
+    };
     let mut context = Context {
         settings,
         console,
         vars,
     };
-    let result = run(&mut context, cli.command);
+    let result = run(&mut context, command);
     context.console.end(result)
 }
 
 fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
     // A command that only asks needs one thread; what works for others needs all.
-    let busy = matches!(
-        command,
-        Command::Worker | Command::Daemon(daemon::Command::Run(_))
-    );
-    let mut runtime = match busy {
+    let mut runtime = match works_for_others(&command) {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),
     };
@@ -120,8 +199,16 @@ fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
     let result = runtime.block_on(async {
         match command {
             Command::Sessions(command) => sessions::run(context, command).await,
+            Command::Artifacts(command) => artifacts::run(context, command).await,
+            Command::Agents(command) => agents::run(context, command).await,
+            Command::Runs(command) => runs::run(context, command).await,
+            Command::Outbox(command) => outbox::run(context, command).await,
             Command::Daemon(command) => daemon::run(context, command).await,
+            Command::Doctor(_) => doctor::run(context).await,
+            Command::Config(command) => config::run(context, command),
             Command::Worker => worker::run(context).await,
+            // Answered before there was a configuration.
+            Command::Completions(_) | Command::Version(_) | Command::Help(_) => Ok(()),
         }
     });
     // A read of standard input can't be cancelled; the process ends without it.
@@ -129,16 +216,19 @@ fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
     result
 }
 
-/// The log goes to standard error: `-vv`, or `RAT_THINGS_LOG` with a filter.
-fn start_log(cli: &Cli, vars: &Vars) {
-    let background = matches!(
-        cli.command,
+fn works_for_others(command: &Command) -> bool {
+    matches!(
+        command,
         Command::Worker | Command::Daemon(daemon::Command::Run(_))
-    );
+    )
+}
+
+/// The log goes to standard error: `-vv`, or `RAT_THINGS_LOG` with a filter.
+fn start_log(command: &Command, output: &OutputArgs, vars: &Vars) {
     let filter = match vars.text("RAT_THINGS_LOG") {
         Some(filter) => filter,
-        None if cli.output.verbose >= 2 => "rat_things=debug".to_owned(),
-        None if background => "rat_things=info".to_owned(),
+        None if output.verbose >= 2 => "rat_things=debug".to_owned(),
+        None if works_for_others(command) => "rat_things=info".to_owned(),
         None => return,
     };
     let _ = tracing_subscriber::fmt()

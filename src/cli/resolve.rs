@@ -103,20 +103,30 @@ fn with_prefix(kind: Kind, typed: &str) -> Result<String, CliError> {
 
 fn one(mut found: Vec<String>, typed: &str, what: &str) -> Result<String, CliError> {
     match found.len() {
-        0 => Err(CliError::new(
-            codes::NOT_FOUND,
-            format!("no {what} starts with {typed}"),
-        )),
+        0 => Err(CliError::not_found(format!("no {what} starts with {typed}")).hint(listing(what))),
         1 => Ok(found.remove(0)),
-        _ => {
-            let more = found.len() > SHOWN;
-            found.truncate(SHOWN);
-            let mut list = found.join(", ");
-            if more {
-                list.push_str(", …");
-            }
-            let message = format!("{typed} is the beginning of several {what} ids: {list}");
-            Err(CliError::new(codes::AMBIGUOUS, message).hint("type some more characters"))
+        _ => Err(ambiguous(found, typed, what)),
+    }
+}
+
+/// What was typed fits several ids.
+pub fn ambiguous(mut found: Vec<String>, typed: &str, what: &str) -> CliError {
+    let more = if found.len() > SHOWN { ", …" } else { "" };
+    found.truncate(SHOWN);
+    let list = found.join(", ");
+    let message = format!("{typed} is the beginning of several {what} ids: {list}{more}");
+    CliError::new(codes::AMBIGUOUS, message).hint("type some more characters")
+}
+
+/// The command that shows what there is.
+pub fn listing(what: &str) -> String {
+    match what {
+        "agent" => "`rat-things agents list` shows them".to_owned(),
+        "session" => "`rat-things sessions list` shows them".to_owned(),
+        "turn" | "item" | "artifact" | "event" => {
+            format!("`rat-things sessions {what}s SESSION` shows them")
         }
+        "run" => "`rat-things runs list SESSION` shows them".to_owned(),
+        _ => "`rat-things sessions list` shows what there is".to_owned(),
     }
 }

@@ -38,8 +38,12 @@ pub fn turn_status(status: TurnStatus) -> Cell {
 }
 
 /// The title that the client gave a Session.
-pub fn title(session: &AgentSession) -> Cell {
-    Cell::maybe(session.metadata.get("title"), Cell::text)
+pub fn title_text(session: &AgentSession) -> Option<&str> {
+    session.metadata.get("title").map(String::as_str)
+}
+
+fn title(session: &AgentSession) -> Cell {
+    Cell::maybe(title_text(session), Cell::text)
 }
 
 /// Columns of a list of Sessions.
@@ -48,8 +52,8 @@ pub fn session_columns() -> Table {
         Column::new("SESSION"),
         Column::new("STATUS"),
         Column::new("ACTIVE"),
-        Column::new("MODEL").shrinks(1, 8),
-        Column::new("TITLE").shrinks(0, 10),
+        Column::new("MODEL").shrinks(2, 8),
+        Column::new("TITLE").shrinks(1, 10),
         Column::new("CREATED").wide(),
         Column::new("AGENT").wide(),
         Column::new("ENVIRONMENT").wide(),
@@ -130,7 +134,7 @@ pub fn turn_columns() -> Table {
         Column::new("STATUS"),
         Column::new("STARTED"),
         Column::new("TOOK"),
-        Column::new("NOTE").shrinks(0, 12),
+        Column::new("NOTE").shrinks(1, 12),
         Column::new("CREATED").wide(),
         Column::new("TOKENS").wide(),
         Column::new("RUNS").wide(),
@@ -191,7 +195,7 @@ pub fn item_columns() -> Table {
         Column::new("ITEM"),
         Column::new("KIND"),
         Column::new("STATUS"),
-        Column::new("CONTENT").shrinks(0, 20),
+        Column::new("CONTENT").shrinks(1, 20),
         Column::new("TURN").wide(),
     ])
 }
@@ -296,7 +300,7 @@ pub fn command_output(item: &Item) -> Option<SafeBlock> {
 pub fn artifact_columns() -> Table {
     Table::new([
         Column::new("ARTIFACT"),
-        Column::new("PATH").shrinks(0, 16),
+        Column::new("PATH").shrinks(1, 16),
         Column::new("SIZE"),
         Column::new("CREATED"),
         Column::new("TURN").wide(),

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
 use super::Context;
-use super::compose::{self, WorkerCommand, WorkerPipe};
+use super::compose::{self, DaemonLine, Told};
 use super::out::{CliError, codes};
+use crate::engine::ports::ExecutionId;
 use crate::engine::run::Worker;
 
 /// Time that running Turns get when the machine asks a worker to end (SIGTERM).
@@ -17,7 +18,7 @@ const TERM_GRACE_MS: u64 = 1_000;
 
 /// Runs the worker until it is asked to leave and everything it ran is at a safe point.
 pub async fn run(context: &mut Context) -> Result<(), CliError> {
-    let mut pipe = WorkerPipe::stdin_stdout().map_err(|error| {
+    let mut pipe = DaemonLine::open().map_err(|error| {
         let message = format!("a worker is started by a daemon, with pipes: {error}");
         CliError::new(codes::USAGE, message).hint("start a daemon: rat-things daemon start")
     })?;
@@ -27,7 +28,7 @@ pub async fn run(context: &mut Context) -> Result<(), CliError> {
     let worker = Worker::new(local.core.clone(), harness, Arc::clone(&environments));
     worker.listen();
     let reports = pipe.reports();
-    reports.report_ready();
+    reports.ready();
     let running = Arc::new(watch::Sender::new(0usize));
     let holds = Arc::new(Mutex::new(BTreeSet::new()));
     let mut terminated = terminated()?;
@@ -35,36 +36,52 @@ pub async fn run(context: &mut Context) -> Result<(), CliError> {
     loop {
         let command = tokio::select! {
             command = pipe.next(), if !leaving => command,
-            _ = terminated.recv() => WorkerCommand::Leave { grace_ms: TERM_GRACE_MS },
+            _ = terminated.recv() => Told::Leave { grace_ms: TERM_GRACE_MS },
             () = idle(&running), if leaving => break,
         };
         match command {
-            WorkerCommand::Run(grant) => {
+            Told::Run(grant) => {
                 running.send_modify(|n| *n += 1);
                 let (worker, reports) = (Arc::clone(&worker), reports.clone());
                 let (running, holds) = (Arc::clone(&running), Arc::clone(&holds));
                 tokio::spawn(async move {
                     let (session, generation) = (grant.session.clone(), grant.generation);
                     worker.run(grant).await;
-                    reports.report_ended(&session, generation);
                     let held: Vec<String> = {
                         let mut holds = holds.lock().unwrap_or_else(PoisonError::into_inner);
-                        holds.insert(session);
+                        holds.insert(session.clone());
                         holds.iter().cloned().collect()
                     };
-                    reports.report_holds(held);
+                    reports.ended(&session, generation, held);
                     running.send_modify(|n| *n -= 1);
                 });
             }
-            WorkerCommand::Leave { grace_ms } => {
+            Told::Leave { grace_ms } => {
                 worker.leave(grace_ms);
                 leaving = true;
             }
-            WorkerCommand::DaemonGone => leaving = true,
+            Told::DaemonGone => {
+                leaving = true;
+                give_back(&worker, &running);
+            }
         }
     }
     reports.flush().await;
     Ok(())
+}
+
+/// What the daemon claimed for this worker and did not live to hand over is given back, if the worker stays for what it has.
+fn give_back(worker: &Arc<Worker>, running: &watch::Sender<usize>) {
+    if *running.borrow() == 0 {
+        return;
+    }
+    if let Some(identity) = compose::process_identity() {
+        let worker = Arc::clone(worker);
+        tokio::spawn(async move {
+            let execution = ExecutionId(identity);
+            worker.give_back_what_never_came(&execution).await;
+        });
+    }
 }
 
 async fn idle(running: &watch::Sender<usize>) {

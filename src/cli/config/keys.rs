@@ -298,6 +298,18 @@ pub(super) fn find(scope: Scope, path: &str) -> Option<&'static Key> {
         .find(|key| key.scope == scope && key.path == path)
 }
 
+/// Every variable that overrides a key: its name, the key, and what the key is for.
+pub fn variables() -> impl Iterator<Item = (&'static str, String, &'static str)> {
+    KEYS.iter()
+        .filter_map(|key| Some((key.env?, key.name(), key.meaning)))
+        // What a variable that says no does is not what its key is for.
+        .map(|(name, key, meaning)| match name {
+            "RAT_THINGS_NO_AUTOSTART" => (name, key, "1: start no daemon by itself."),
+            "NO_COLOR" => (name, key, "Anything: no colour."),
+            _ => (name, key, meaning),
+        })
+}
+
 /// The word that was probably meant, if one is near enough.
 pub(super) fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();

@@ -7,6 +7,7 @@
 mod args;
 mod check;
 mod choose;
+mod command;
 mod data_dir;
 mod file;
 mod keys;
@@ -23,7 +24,9 @@ mod docs;
 mod tests;
 
 pub use args::{ConfigArgs, Overrides};
+pub use command::{Command, run};
 pub use data_dir::{prepare_data_dir, private_file};
+pub use keys::variables;
 pub use origin::{Entry, Origin, Resolved};
 pub use settings::{
     DaemonSettings, IsolationChoice, LimitSettings, NetworkChoice, ProviderKind, ProviderSettings,

@@ -1,29 +1,36 @@
 //! Starting a daemon in the background, when an accepted input needs one.
 
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use super::lock;
+use super::lock::{self, Held, Note};
 use crate::cli::Context;
 use crate::cli::compose::{self, Places};
 use crate::cli::config::{Origin, private_file};
 use crate::cli::out::{CliError, codes};
 
+/// A daemon that starts with a longer log begins a new one.
+const LOG_MAX_BYTES: u64 = 4 << 20;
+
 /// Makes sure that a daemon will work on what was just accepted. A failure is said and is not the command's: the input is safe.
 pub async fn ensure(context: &mut Context, places: &Places) {
+    if context.settings.read_only {
+        return;
+    }
     if !context.settings.daemon.autostart {
-        if !lock::is_held(places).unwrap_or(true) {
+        if super::running(places).is_none() {
             context
                 .console
                 .say
-                .note("accepted; no daemon runs, so nothing works on it yet");
+                .note("no daemon runs, so nothing works on it yet");
             context.console.say.hint("rat-things daemon start");
         }
         return;
     }
-    let started = match lock::is_held(places) {
-        Ok(true) => replace_other_version(context, places).await,
-        Ok(false) => start(context, places),
+    let started = match lock::take(places) {
+        Ok(Some(held)) => start(context, places, held),
+        Ok(None) => replace_other_version(context, places).await,
         Err(error) => Err(cannot(error)),
     };
     if let Err(error) = started {
@@ -50,23 +57,49 @@ async fn replace_other_version(context: &mut Context, places: &Places) -> Result
     ));
     let grace = Duration::from_millis(context.settings.daemon.grace_ms + 10_000);
     compose::end_process(&note.identity, grace).await;
-    start(context, places)
+    match lock::take(places).map_err(cannot)? {
+        Some(held) => start(context, places, held),
+        None => Ok(()),
+    }
 }
 
-/// Starts a daemon in the background.
-pub(super) fn start(context: &Context, places: &Places) -> Result<(), CliError> {
-    let log = private_file(&places.logs().join("daemon.log")).map_err(cannot)?;
+/// Starts a daemon in the background, which holds the lock from its first moment.
+pub(super) fn start(context: &Context, places: &Places, held: Held) -> Result<(), CliError> {
+    let log = log_file(places).map_err(cannot)?;
     let mut args = profile_args(context);
     args.extend(["daemon", "run", "--background"].map(str::to_owned));
     // This very program, even if its file has been replaced since.
-    let spawned = Command::new("/proc/self/exe")
+    let child = Command::new("/proc/self/exe")
+        .arg0("rat-things")
         .args(args)
         .current_dir("/")
-        .stdin(Stdio::null())
+        // Ctrl-C here is not meant for the daemon.
+        .process_group(0)
+        .stdin(held.for_child().map_err(cannot)?)
         .stdout(Stdio::null())
         .stderr(log)
-        .spawn();
-    spawned.map(drop).map_err(cannot)
+        .spawn()
+        .map_err(cannot)?;
+    // It will say so itself; until then this is how it is found.
+    if let Some(identity) = compose::identity_of(child.id()) {
+        let note = Note {
+            identity,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_ms: compose::now_ms(),
+        };
+        lock::write_note(places, &note).map_err(cannot)?;
+    }
+    Ok(())
+}
+
+/// The daemons' log. One that has become large is put aside, once.
+fn log_file(places: &Places) -> std::io::Result<std::fs::File> {
+    let path = places.logs().join("daemon.log");
+    let large = std::fs::metadata(&path).is_ok_and(|meta| meta.len() > LOG_MAX_BYTES);
+    if large {
+        std::fs::rename(&path, path.with_extension("log.1"))?;
+    }
+    private_file(&path)
 }
 
 fn cannot(error: std::io::Error) -> CliError {

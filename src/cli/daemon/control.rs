@@ -14,28 +14,45 @@ const START_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Starts a daemon and waits until it holds the data directory.
 pub async fn start(context: &mut Context) -> Result<(), CliError> {
+    context.settings.may_change("daemon start")?;
     let local = compose::open(&context.settings).await?;
-    if held(&local)? {
+    let Some(held) = lock::take(&local.places).map_err(cannot_look)? else {
         context.console.say.note("a daemon runs already");
         return status(context).await;
-    }
-    autostart::start(context, &local.places)?;
+    };
+    autostart::start(context, &local.places, held)?;
+    // It has the lock from its birth. What can go wrong now goes wrong at once.
     let deadline = tokio::time::Instant::now() + START_PATIENCE;
-    while !(held(&local)? && alive(&local).is_some()) {
-        if tokio::time::Instant::now() > deadline {
+    while !ready(&local) {
+        if tokio::time::Instant::now() > deadline || super::running(&local.places).is_none() {
             let log = local.places.logs().join("daemon.log");
             let message = format!("the daemon did not start; its log is {}", log.display());
             return Err(CliError::new(codes::UNAVAILABLE, message));
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
     status(context).await
 }
 
+/// Whether the daemon listens: its bell hangs beside the lock.
+fn ready(local: &Local) -> bool {
+    let Some(note) = super::running(&local.places) else {
+        return false;
+    };
+    let pid = note.identity.split(':').nth(1).unwrap_or_default();
+    let bell = format!("bell-{pid}-");
+    std::fs::read_dir(local.places.run()).is_ok_and(|entries| {
+        entries
+            .flatten()
+            .any(|entry| entry.file_name().to_string_lossy().starts_with(&bell))
+    })
+}
+
 /// Stops the daemon and waits until it is gone.
 pub async fn stop(context: &mut Context) -> Result<(), CliError> {
+    context.settings.may_change("daemon stop")?;
     let local = compose::open(&context.settings).await?;
-    let Some(note) = alive(&local).filter(|_| held(&local).unwrap_or(true)) else {
+    let Some(note) = super::running(&local.places) else {
         context.console.say.note("no daemon runs");
         return Ok(());
     };
@@ -61,7 +78,7 @@ pub async fn stop(context: &mut Context) -> Result<(), CliError> {
 /// Shows whether a daemon runs.
 pub async fn status(context: &mut Context) -> Result<(), CliError> {
     let local = compose::open(&context.settings).await?;
-    let note = alive(&local).filter(|_| held(&local).unwrap_or(false));
+    let note = super::running(&local.places);
     let root = local.places.root.display().to_string();
     let log = local.places.logs().join("daemon.log").display().to_string();
     let document = json!({
@@ -100,15 +117,7 @@ pub async fn status(context: &mut Context) -> Result<(), CliError> {
     })
 }
 
-fn held(local: &Local) -> Result<bool, CliError> {
-    lock::is_held(&local.places).map_err(|error| {
-        CliError::new(
-            codes::UNAVAILABLE,
-            format!("cannot look at the daemon's lock: {error}"),
-        )
-    })
-}
-
-fn alive(local: &Local) -> Option<lock::Note> {
-    lock::read_note(&local.places).filter(|note| compose::is_alive(&note.identity) != Some(false))
+fn cannot_look(error: std::io::Error) -> CliError {
+    let message = format!("cannot look at the daemon's lock: {error}");
+    CliError::new(codes::UNAVAILABLE, message)
 }

@@ -1,37 +1,40 @@
 //! `daemon run`: dispatch until asked to stop, or until there has been nothing to do for a while.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::lock::{self, Held, Note};
+use super::drain::{GIVE_BACK_MS, drain, end_others};
+use super::lock::{self, Note};
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
 use crate::cli::out::{CliError, codes};
 use crate::engine::dispatch::Dispatcher;
 use crate::engine::keys::{AGENDA_SHARDS, Group, agenda_partition};
-use crate::engine::ports::{Compute, Range};
+use crate::engine::ports::Range;
 
 /// How often the daemon looks whether it is needed.
 const LOOK_MS: u64 = 1_000;
 /// A worker that holds nothing but idle environments may leave after this.
 const WORKER_IDLE_MS: u64 = 300_000;
-/// What workers get beyond the grace period to give their leases back.
-const GIVE_BACK_MS: u64 = 5_000;
 
 /// Runs the daemon.
 pub async fn run(context: &mut Context, background: bool) -> Result<(), CliError> {
-    if background {
-        // Fails only for the leader of a process group, which a background child is not.
-        let _ = rustix::process::setsid();
-    }
+    context.settings.may_change("daemon run")?;
     let local = compose::open(&context.settings).await?;
-    let Some(mut held) = take_lock(&local)? else {
+    let given = match background {
+        true => lock::inherit(&local.places).map_err(cannot_lock)?,
+        false => None,
+    };
+    let taken = match given {
+        Some(held) => Some(held),
+        None => lock::take(&local.places).map_err(cannot_lock)?,
+    };
+    let Some(mut held) = taken else {
         if background {
-            // Two commands wanted one at the same moment; the other one is there.
+            // Another one is there, which is what was wanted.
             return Ok(());
         }
         return Err(CliError::new(
@@ -40,15 +43,12 @@ pub async fn run(context: &mut Context, background: bool) -> Result<(), CliError
         )
         .hint("rat-things daemon status"));
     };
-    let mut signals = Signals::new()?;
+    sign(&local)?;
+    let mut signals = Signals::new(background)?;
     let environments = compose::environments(&context.settings, &local.places)?;
     let compute = compose::worker_pool(&context.settings, &local.places, worker_args(context));
     let (stop, stopped) = watch::channel(false);
-    let dispatcher = Dispatcher::new(
-        local.core.clone(),
-        Arc::new(compute.clone()) as Arc<dyn Compute>,
-        environments,
-    );
+    let dispatcher = Dispatcher::new(local.core.clone(), compute.compute(), environments);
     let dispatching = tokio::spawn(dispatcher.run(stopped));
     compose::sweep(&local.places).await;
     context
@@ -56,45 +56,46 @@ pub async fn run(context: &mut Context, background: bool) -> Result<(), CliError
         .say
         .note(format!("daemon runs on {}", local.places.root.display()));
     let idle_exit = background.then(|| Duration::from_millis(context.settings.daemon.idle_exit_ms));
-    loop {
+    // `Some` as long as nobody else can be the daemon.
+    let held = loop {
         let asked = wait(&local, &compute, idle_exit, &mut signals).await;
         if asked {
-            break;
+            break Some(held);
         }
         // Nobody needs it: let go first, look once more, and only then leave. What is accepted after that look finds the lock
         // free and starts another daemon.
         drop(held);
         if !owes_work(&local).await {
-            break;
+            break None;
         }
-        match take_lock(&local)? {
+        match lock::take(&local.places).map_err(cannot_lock)? {
             Some(again) => held = again,
-            None => break,
+            None => break None,
         }
-    }
+    };
     stop.send_replace(true);
     let _ = dispatching.await;
+    let since = Instant::now();
     drain(context, &compute).await;
+    if held.is_some() {
+        end_others(context, &local, since).await;
+    }
     Ok(())
 }
 
-fn take_lock(local: &Local) -> Result<Option<Held>, CliError> {
-    let failed = |error: std::io::Error| {
-        CliError::new(
-            codes::UNAVAILABLE,
-            format!("cannot lock the data directory: {error}"),
-        )
-    };
-    let Some(held) = lock::take(&local.places).map_err(failed)? else {
-        return Ok(None);
-    };
+fn cannot_lock(error: std::io::Error) -> CliError {
+    let message = format!("cannot lock the data directory: {error}");
+    CliError::new(codes::UNAVAILABLE, message)
+}
+
+/// Says of itself who holds the lock.
+fn sign(local: &Local) -> Result<(), CliError> {
     let note = Note {
         identity: compose::process_identity().unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_ms: compose::now_ms(),
     };
-    lock::write_note(&local.places, &note).map_err(failed)?;
-    Ok(Some(held))
+    lock::write_note(&local.places, &note).map_err(cannot_lock)
 }
 
 /// The arguments that make this program a worker of the same profile.
@@ -154,36 +155,15 @@ async fn owes_work(local: &Local) -> bool {
     false
 }
 
-/// Running Turns get the grace period; then their leases are given back, and what does not leave is ended.
-async fn drain(context: &mut Context, compute: &compose::WorkerPool) {
-    let grace_ms = context.settings.daemon.grace_ms;
-    if !compute.idle() {
-        let grace = crate::text::duration(grace_ms);
-        context
-            .console
-            .say
-            .note(format!("stopping; running turns get {grace}"));
-    }
-    compute.ask_leave(grace_ms).await;
-    let patience = Duration::from_millis(grace_ms + GIVE_BACK_MS);
-    if tokio::time::timeout(patience, compute.all_gone())
-        .await
-        .is_err()
-    {
-        context
-            .console
-            .say
-            .warn("a worker did not leave; its turns go on as soon as a daemon runs");
-    }
-}
-
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
+    /// A terminal was closed, which is none of a background process's business.
+    _hangup: Option<Signal>,
 }
 
 impl Signals {
-    fn new() -> Result<Signals, CliError> {
+    fn new(background: bool) -> Result<Signals, CliError> {
         let failed = |error| {
             CliError::new(
                 codes::UNAVAILABLE,
@@ -193,6 +173,10 @@ impl Signals {
         Ok(Signals {
             terminate: signal(SignalKind::terminate()).map_err(failed)?,
             interrupt: signal(SignalKind::interrupt()).map_err(failed)?,
+            _hangup: match background {
+                true => Some(signal(SignalKind::hangup()).map_err(failed)?),
+                false => None,
+            },
         })
     }
 

@@ -10,13 +10,14 @@ use super::terminal::ColorChoice;
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Format of the data on standard output [default: table on a terminal, tsv elsewhere]
+    /// Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]
     #[arg(
         short = 'o',
         long = "output",
         value_name = "FORMAT",
         global = true,
-        value_enum
+        value_enum,
+        hide_possible_values = true
     )]
     pub format: Option<Format>,
 
@@ -24,8 +25,14 @@ pub struct OutputArgs {
     #[arg(long, global = true, conflicts_with = "format")]
     pub json: bool,
 
-    /// When to use colour [default: auto]
-    #[arg(long, value_name = "WHEN", global = true, value_enum)]
+    /// When to use colour: auto, always or never [default: auto]
+    #[arg(
+        long,
+        value_name = "WHEN",
+        global = true,
+        value_enum,
+        hide_possible_values = true
+    )]
     pub color: Option<ColorChoice>,
 
     /// Say nothing but errors; data is printed as ever

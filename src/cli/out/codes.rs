@@ -51,6 +51,8 @@ codes! {
     DATA_DIR = "RT-0220", Usage, "The data directory cannot be used.";
     /// A read-only profile.
     READ_ONLY = "RT-0221", Usage, "The command would change something and read-only mode is on.";
+    /// The store needs an operator.
+    STORE = "RT-0222", Usage, "The store cannot be used until somebody mends it: full disk, no permission, damage, a newer schema.";
     /// Anything that does not exist.
     NOT_FOUND = "RT-0300", NotFound, "What was named does not exist, was deleted, or is not yours.";
     /// Anything about credentials.
@@ -65,8 +67,6 @@ codes! {
     UNAVAILABLE = "RT-0700", Unavailable, "Something outside does not work now; repeating is safe.";
     /// Our output could not be written.
     OUTPUT = "RT-0701", Unavailable, "The output could not be written.";
-    /// The store needs an operator.
-    STORE = "RT-0702", Unavailable, "The store cannot be used until somebody mends it: full disk, no permission, damage.";
     /// The time is over.
     TIMEOUT = "RT-0800", Timeout, "The time given by `--timeout` is over.";
     /// Interrupted.

@@ -84,6 +84,26 @@ impl Out {
         self.put(&text, self.stream.tty)
     }
 
+    /// Prints a page of help: a table for a person in whatever stream, and a line below it; data only for who asked for it.
+    pub fn help_page<D: Serialize, T: Serialize>(
+        &mut self,
+        document: &D,
+        items: &[T],
+        id: impl Fn(&T) -> &str,
+        table: &Table,
+        below: &str,
+    ) -> Result<(), CliError> {
+        match self.format {
+            Format::Table | Format::Wide | Format::Tsv => {
+                let lines = table.paragraphs(&self.stream, &self.times);
+                self.put(&lines, false)?;
+                self.put("\n", false)?;
+                self.lines(below)
+            }
+            _ => self.list(document, items, id, || table.clone()),
+        }
+    }
+
     /// Prints one thing.
     pub fn one<D: Serialize>(
         &mut self,

@@ -9,6 +9,9 @@ use crate::text::{SafeBlock, SafeText, pad, wrap};
 /// Cells between a label and its value.
 const GAP: usize = 2;
 
+/// Cells of a verdict.
+const VERDICT_CELLS: usize = 7;
+
 /// Lines narrower than this are not wrapped: nobody can read a column of syllables.
 const WRAP_MIN_CELLS: usize = 24;
 
@@ -16,6 +19,7 @@ const WRAP_MIN_CELLS: usize = 24;
 enum Entry {
     Value(&'static str, Cell),
     Prose(&'static str, String),
+    Judged(&'static str, Cell, String),
     Table(&'static str, Table),
 }
 
@@ -43,6 +47,18 @@ impl Details {
         self
     }
 
+    /// A verdict in a word, and what it is about: text of several lines, wrapped on a terminal.
+    pub fn judged(
+        mut self,
+        label: &'static str,
+        verdict: Cell,
+        text: impl Into<String>,
+    ) -> Details {
+        self.entries
+            .push(Entry::Judged(label, verdict, text.into()));
+        self
+    }
+
     /// A table of its own under a heading; left out when it has no rows.
     pub fn table(mut self, heading: &'static str, table: Table) -> Details {
         if !table.is_empty() {
@@ -58,6 +74,9 @@ impl Details {
             .map(|entry| match entry {
                 Entry::Value(label, cell) => row(label, cell),
                 Entry::Prose(label, text) => row(label, &Cell::text(text)),
+                Entry::Judged(label, verdict, text) => {
+                    tsv_row([&Cell::text(*label), verdict, &Cell::text(text)])
+                }
                 Entry::Table(heading, table) => {
                     let rows = table.tsv();
                     rows.lines()
@@ -90,6 +109,20 @@ impl Details {
                         .collect();
                     out.push_str(&labelled(label, label_cells, &lines, stream));
                 }
+                Entry::Judged(label, verdict, text) => {
+                    let indent = label_cells + GAP + VERDICT_CELLS + GAP;
+                    let word = verdict.shown(times).shown(stream.glyphs).into_owned();
+                    let word = paint(&pad(&word, VERDICT_CELLS), verdict.role(), stream.colour);
+                    let lines: Vec<_> = prose(text.as_str(), indent, stream)
+                        .iter()
+                        .enumerate()
+                        .map(|(i, line)| match i {
+                            0 => format!("{word}{:GAP$}{line}", ""),
+                            _ => format!("{:VERDICT_CELLS$}{:GAP$}{line}", "", ""),
+                        })
+                        .collect();
+                    out.push_str(&labelled(label, label_cells, &lines, stream));
+                }
                 Entry::Table(heading, table) => {
                     let heading = paint(&SafeText::from(*heading), Role::Heading, stream.colour);
                     out.push_str(&format!("\n{heading}\n"));
@@ -104,7 +137,9 @@ impl Details {
 impl Entry {
     fn label_cells(&self) -> usize {
         match self {
-            Entry::Value(label, _) | Entry::Prose(label, _) => label.len(),
+            Entry::Value(label, _) | Entry::Prose(label, _) | Entry::Judged(label, ..) => {
+                label.len()
+            }
             Entry::Table(..) => 0,
         }
     }

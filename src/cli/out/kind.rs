@@ -87,7 +87,7 @@ impl Kind {
                 "It worked and the answer is no: the Turn failed or was cancelled, the condition does not hold."
             }
             Kind::Usage => {
-                "Bad flag, bad or ambiguous id, bad input, bad configuration, unusable data directory. Nothing happened."
+                "Bad flag, bad or ambiguous id, bad input, bad configuration, unusable data directory or store. Nothing happened."
             }
             Kind::NotFound => "What was named does not exist, was deleted, or is not yours.",
             Kind::Auth => "No credentials, expired credentials, or access denied.",
@@ -98,7 +98,7 @@ impl Kind {
                 "**It may have happened.** The message names the command that finds out."
             }
             Kind::Unavailable => {
-                "Something outside does not work now: daemon, network, disk. It did not happen; repeating is safe."
+                "Something outside does not work now: daemon, network, output. It did not happen; repeating is safe."
             }
             Kind::Timeout => "The time given by `--timeout` is over. What was started goes on.",
             Kind::Bug => "A mistake in rat-things. Please report it.",

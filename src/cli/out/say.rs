@@ -9,7 +9,10 @@ use super::kind::Kind;
 use super::paint::{Role, paint};
 use super::progress::{Mode, Progress, Spot};
 use super::terminal::{Stream, Terminal};
-use crate::text::{SafeBlock, SafeText};
+use crate::text::{SafeBlock, SafeText, wrap};
+
+/// On a terminal narrower than this nothing is folded.
+const FOLD_MIN_CELLS: usize = 24;
 
 /// How much is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -64,6 +67,11 @@ impl Say {
         if self.level >= Level::Normal {
             self.put("", Role::Plain, text.into(), None);
         }
+    }
+
+    /// Text that is the answer to a command line that can't be run, always.
+    pub fn plain(&self, text: impl Into<SafeBlock>) {
+        self.put("", Role::Plain, text.into(), None);
     }
 
     /// How something was done; only with `-v`.
@@ -142,9 +150,11 @@ impl Say {
     fn put(&self, prefix: &'static str, role: Role, text: SafeBlock, code: Option<&str>) {
         let mut out = paint(&SafeText::from(prefix.trim_end()), role, self.stream.colour);
         let mut indent = usize::from(!prefix.is_empty());
-        for (i, line) in text.shown(self.stream.glyphs).lines().enumerate() {
+        let lines = self.folded(&text, prefix, code);
+        let last = lines.len().saturating_sub(1);
+        for (i, line) in lines.iter().enumerate() {
             let code = match code {
-                Some(code) if i == 0 => format!(" [{code}]"),
+                Some(code) if i == last => format!(" [{code}]"),
                 _ => String::new(),
             };
             let space = if line.is_empty() { 0 } else { indent };
@@ -155,6 +165,25 @@ impl Say {
             out.push('\n');
         }
         self.write(&out);
+    }
+
+    /// Sentences are folded at the edge of a terminal. Lines that hold a command to copy, which are hints and what is set in,
+    /// are left whole.
+    fn folded(&self, text: &SafeBlock, prefix: &str, code: Option<&str>) -> Vec<SafeText> {
+        let text = text.shown(self.stream.glyphs);
+        let room = self.stream.width.map(|width| {
+            let beside = prefix.len() + code.map_or(0, |code| code.len() + 3);
+            width.saturating_sub(beside)
+        });
+        text.lines()
+            .flat_map(|line| {
+                let whole = prefix == "hint: " || line.as_str().starts_with(' ');
+                match room {
+                    Some(room) if room >= FOLD_MIN_CELLS && !whole => wrap(&line.into(), room),
+                    _ => vec![line],
+                }
+            })
+            .collect()
     }
 
     fn write(&self, text: &str) {

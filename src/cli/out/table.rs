@@ -1,6 +1,7 @@
 //! Tables: columns that know how much they may shrink, rows of [`Cell`]s, and their layout as pure text.
 
 use super::cell::{Cell, Times, tsv_row};
+use super::details::prose;
 use super::paint::{Role, paint};
 use super::terminal::Stream;
 use crate::text::{SafeText, truncate};
@@ -105,6 +106,47 @@ impl Table {
         grid.iter()
             .map(|row| line(row, &widths, &right_aligned(&grid), stream))
             .collect()
+    }
+
+    /// The table for a person who reads: the last column is wrapped where the stream has an edge, and nothing is cut.
+    pub(super) fn paragraphs(&self, stream: &Stream, times: &Times) -> String {
+        let wide = Stream {
+            width: None,
+            ..*stream
+        };
+        let Some((last, first)) = self.columns.split_last() else {
+            return String::new();
+        };
+        let indent: usize = first
+            .iter()
+            .enumerate()
+            .map(|(i, column)| {
+                let cells = |row: &Vec<Cell>| row[i].shown(times).cells();
+                GAP + self
+                    .rows
+                    .iter()
+                    .map(cells)
+                    .max()
+                    .unwrap_or(0)
+                    .max(column.header.len())
+            })
+            .sum();
+        let mut folded = Table::new(first.iter().chain([last]).cloned());
+        for row in &self.rows {
+            let Some((text, before)) = row.split_last() else {
+                continue;
+            };
+            let lines = prose(text.shown(times).as_str(), indent, stream);
+            for (i, line) in lines.iter().enumerate() {
+                let mut cells = match i {
+                    0 => before.to_vec(),
+                    _ => vec![Cell::text(""); before.len()],
+                };
+                cells.push(Cell::text(line.as_str()));
+                folded.row(cells);
+            }
+        }
+        folded.lines(true, &wide, times)
     }
 
     fn widths(&self, kept: &[usize], grid: &[Vec<Shown>], room: Option<usize>) -> Vec<usize> {

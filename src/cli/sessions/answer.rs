@@ -1,10 +1,11 @@
 //! `sessions answer`
 
-use super::input;
 use crate::api::{FunctionOutput, InputEvent, RequiredAction, ToolResultInput};
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
 use crate::cli::daemon;
+use crate::cli::input;
+use crate::cli::key::KeyArgs;
 use crate::cli::out::{CliError, codes};
 use crate::engine::ids::SessionId;
 use crate::engine::view::turn_id;
@@ -21,34 +22,27 @@ pub struct Args {
     #[arg(long, value_name = "CALL")]
     call: Option<String>,
     /// What the function returned; - reads standard input
-    #[arg(
-        long = "result",
-        value_name = "TEXT",
-        required_unless_present = "error"
-    )]
-    output: Option<String>,
+    #[arg(long, value_name = "TEXT", required_unless_present = "error")]
+    result: Option<String>,
     /// Why the function failed
-    #[arg(long, value_name = "TEXT", conflicts_with = "output")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "result")]
     error: Option<String>,
-    /// The same key with the same answer is the same input [default: a random key]
-    #[arg(long, value_name = "KEY")]
-    idempotency_key: Option<String>,
+    #[command(flatten)]
+    key: KeyArgs,
 }
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     context.settings.may_change("sessions answer")?;
-    let output = match &args.output {
+    let output = match &args.result {
         Some(given) if given.is_empty() => Some(String::new()),
         Some(given) => Some(input::text(given, "--result")?),
         None => None,
     };
     let local = compose::open(&context.settings).await?;
     let session = local.session(&args.session).await?;
-    let earlier = match &args.idempotency_key {
-        Some(key) => local.core.answered_call(&session, key).await?,
-        None => None,
-    };
+    let key = args.key.take();
+    let earlier = local.core.answered_call(&session, key.as_str()).await?;
     let (call_id, turn_id) = match earlier {
         Some((call, turn)) if args.call.as_ref().is_none_or(|asked| *asked == call) => {
             (call, turn_id(&session, turn))
@@ -62,7 +56,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         error: args.error.clone(),
         output: output.map(FunctionOutput::Text),
     });
-    let accepted = super::send::submit(&local, &session, args.idempotency_key, event).await?;
+    let accepted = super::send::submit(&local, &session, &key, event).await?;
     daemon::ensure(context, &local.places).await;
     super::send::print_receipt(context, &session, &accepted)
 }

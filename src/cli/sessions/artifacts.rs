@@ -1,16 +1,16 @@
 //! `sessions artifacts`
 
-use super::page::{Order, PageArgs, more};
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::CliError;
+use crate::cli::page::{Order, PageArgs, more};
 use crate::cli::show;
 
 /// List the files that a Session's Turns left in /workspace/outputs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   rat-things sessions artifacts sess_7f
-  rat-things artifacts get sess_7f artf_2a --to report.md")]
+  rat-things sessions artifacts sess_7f --turn turn_3k -o wide")]
 pub struct Args {
     /// The Session: its id, or the beginning of it
     session: String,
@@ -48,6 +48,6 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             table
         },
     )?;
-    more(&page, &context.console.say);
+    more(&page, &context.console, "artifacts");
     Ok(())
 }

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use crate::api::{CancelInput, InputEvent};
+use crate::api::{CancelInput, InputEvent, Words};
 use crate::cli::Context;
-use crate::cli::compose;
+use crate::cli::compose::{self, Local};
 use crate::cli::daemon;
 use crate::cli::follow::Until;
-use crate::cli::out::{CliError, codes};
+use crate::cli::key::KeyArgs;
+use crate::cli::out::{CliError, Kind, codes};
+use crate::cli::runs::process_of;
+use crate::engine::read::SessionRead;
 use crate::engine::receipt::Outcome;
 
 /// How long a cancel waits for the Turn's end before it says that it still goes on.
@@ -24,9 +27,8 @@ pub struct Args {
     /// Only this Turn: its id, or the beginning of it
     #[arg(long, value_name = "TURN")]
     turn: Option<String>,
-    /// The same key is the same cancel [default: a random key]
-    #[arg(long, value_name = "KEY")]
-    idempotency_key: Option<String>,
+    #[command(flatten)]
+    key: KeyArgs,
     /// Answer as soon as the cancel is accepted
     #[arg(long)]
     no_wait: bool,
@@ -45,27 +47,16 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         None => None,
     };
     let event = InputEvent::Cancel(CancelInput { turn_id });
-    let accepted = super::send::submit(&local, &read.id, args.idempotency_key, event).await?;
+    let accepted = super::send::submit(&local, &read.id, &args.key.take(), event).await?;
     let outcome = accepted.receipt.outcomes.first().cloned();
     if let Some(Outcome::Cancelling { turn }) = outcome {
         daemon::ensure(context, &local.places).await;
         if !args.no_wait {
-            let progress = context.console.say.progress("cancelling");
-            let over =
-                super::wait::until_over(&local, &read.id, Until::Turn(turn), Some(PATIENCE)).await;
-            drop(progress);
-            if over.is_err() {
+            let ended = wait_for_end(context, &local, &read, turn).await;
+            if ended.is_err() {
                 super::send::print_receipt(context, &read.id, &accepted)?;
-                let message = "the turn has not ended yet; it is being cancelled";
-                return Err(CliError::new(codes::UNKNOWN_OUTCOME, message)
-                    .hint(format!("rat-things sessions explain {}", read.id)));
             }
-            let (turn, _) = local.core.get_turn(&read, turn).await?;
-            use crate::api::Words;
-            context
-                .console
-                .say
-                .note(format!("{} is {}", turn.id, turn.status.as_str()));
+            ended?;
         }
     }
     super::send::print_receipt(context, &read.id, &accepted)?;
@@ -79,4 +70,45 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         )),
         _ => Ok(()),
     }
+}
+
+/// A cancel is reported done only when its Turn has ended.
+async fn wait_for_end(
+    context: &Context,
+    local: &Local,
+    read: &SessionRead,
+    turn: u64,
+) -> Result<(), CliError> {
+    let unknown = |message: &str| {
+        CliError::new(codes::UNKNOWN_OUTCOME, message)
+            .hint(format!("rat-things sessions explain {}", read.id))
+    };
+    let say = &context.console.say;
+    // With neither a daemon nor a worker there is nobody to wait for.
+    let worker = read
+        .head
+        .fence
+        .lease
+        .as_ref()
+        .and_then(|lease| compose::is_alive(process_of(&lease.execution.0)));
+    if worker != Some(true) && daemon::running(&local.places).is_none() {
+        return Err(unknown(
+            "the cancel is accepted; the turn ends when a daemon runs again",
+        ));
+    }
+    let progress = say.progress("cancelling");
+    let over = super::wait::until_over(local, &read.id, Until::Turn(turn), Some(PATIENCE)).await;
+    drop(progress);
+    match over {
+        Ok(_) => {}
+        Err(error) if error.kind == Kind::Timeout => {
+            return Err(unknown(
+                "the cancel is accepted; the turn has not ended yet",
+            ));
+        }
+        Err(error) => return Err(error),
+    }
+    let (turn, _) = local.core.get_turn(read, turn).await?;
+    say.note(format!("{} is {}", turn.id, turn.status.as_str()));
+    Ok(())
 }

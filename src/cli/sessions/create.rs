@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::input;
 use crate::api::{
     self, AgentSession, EnvironmentParam, HostedEnvironmentParam, NetworkAccess, NetworkParam,
     SessionAgentParams, SessionCreateParams, SessionInput,
@@ -13,6 +12,8 @@ use crate::cli::Context;
 use crate::cli::compose::{self, Local};
 use crate::cli::config::ProviderKind;
 use crate::cli::follow::{Followed, Until, follow, verdict};
+use crate::cli::input;
+use crate::cli::key::KeyArgs;
 use crate::cli::out::{CliError, codes};
 use crate::cli::{daemon, show};
 use crate::engine::ids::SessionId;
@@ -36,11 +37,18 @@ pub struct Args {
     /// Instructions for the agent
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
-    /// Where commands run
-    #[arg(long, value_enum, default_value_t = Environment::Managed)]
+    /// Where commands run: managed, a sandbox with a workspace; or none, and the agent has no shell [default: managed]
+    #[arg(
+        long,
+        value_name = "KIND",
+        value_enum,
+        default_value_t = Environment::Managed,
+        hide_default_value = true,
+        hide_possible_values = true
+    )]
     environment: Environment,
-    /// What commands may reach [default: the profile's]
-    #[arg(long, value_enum)]
+    /// What commands may reach: disabled, restricted (the hosts given with --allow) or enabled (every public host) [default: the profile's]
+    #[arg(long, value_name = "ACCESS", value_enum, hide_possible_values = true)]
     network: Option<Network>,
     /// A host that commands may reach, with --network restricted; repeat it for more
     #[arg(long, value_name = "HOST")]
@@ -54,9 +62,8 @@ pub struct Args {
     /// The whole request as the Agents API has it; - reads standard input
     #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with_all = ["input", "agent_id", "model", "instructions", "network", "allow", "metadata", "title"])]
     file: Option<PathBuf>,
-    /// The same key with the same request is the same Session [default: a random key]
-    #[arg(long, value_name = "KEY")]
-    idempotency_key: Option<String>,
+    #[command(flatten)]
+    key: KeyArgs,
     /// Follow the Turn to its end [default: on a terminal]
     #[arg(long, overrides_with = "no_wait")]
     wait: bool,
@@ -91,14 +98,12 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     let (params, has_input) = params(context, &args)?;
     let local = compose::open(&context.settings).await?;
     let params = named_agent(&local, params).await?;
-    let key = args
-        .idempotency_key
-        .clone()
-        .unwrap_or_else(compose::random_key);
+    let key = args.key.clone().take();
     let created = local
         .core
-        .create_session(&local.owner, Some(&key), &params)
-        .await?;
+        .create_session(&local.owner, Some(key.as_str()), &params)
+        .await
+        .map_err(|error| key.explain(error))?;
     if context.settings.provider.kind == ProviderKind::Demo && !context.settings.provider.configured
     {
         context.console.say.note(

@@ -1,14 +1,20 @@
 //! `sessions events`
 
+use crate::api::{Event, SessionStatus};
 use crate::cli::Context;
-use crate::cli::compose;
+use crate::cli::compose::{self, Local};
+use crate::cli::follow::{Interrupts, change_of};
 use crate::cli::out::{Cell, CliError, Column, Table};
+use crate::engine::read::SessionRead;
+
+/// Events read at once when they are followed.
+const STEP: usize = 100;
 
 /// List what changed in a Session, in order.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   rat-things sessions events sess_7f
-  rat-things sessions events sess_7f --after evt_4q -o jsonl")]
+  rat-things sessions events sess_7f --follow -o jsonl")]
 pub struct Args {
     /// The Session: its id, or the beginning of it
     session: String,
@@ -21,12 +27,18 @@ pub struct Args {
     /// Everything
     #[arg(long)]
     all: bool,
+    /// Print events as they come, until the Session's work is over
+    #[arg(long, conflicts_with_all = ["limit", "all"])]
+    follow: bool,
 }
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     let local = compose::open(&context.settings).await?;
     let read = local.read(&args.session).await?;
+    if args.follow {
+        return follow(context, &local, read, args.after).await;
+    }
     let mut after = args.after.clone();
     let mut events = Vec::new();
     let mut has_more;
@@ -39,7 +51,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         has_more = page.1;
         after = events
             .last()
-            .map(|event: &crate::api::Event| event.event_id().to_owned());
+            .map(|event: &Event| event.event_id().to_owned());
         if !args.all || !has_more {
             break;
         }
@@ -57,28 +69,69 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             let mut table = Table::new([
                 Column::new("EVENT"),
                 Column::new("TYPE"),
-                Column::new("ABOUT").shrinks(0, 12),
+                Column::new("ABOUT").shrinks(1, 12),
             ]);
             for event in &events {
-                table.row([
-                    Cell::text(event.event_id()),
-                    Cell::text(event.kind()),
-                    Cell::text(about(event)),
-                ]);
+                table.row(cells(event));
             }
             table
         },
     )?;
-    if let Some(last) = last.filter(|_| has_more) {
-        context
+    match last.filter(|_| has_more) {
+        Some(last) => context
             .console
             .say
-            .note(format!("more: --after {last} (or --all)"));
+            .note(format!("more: --after {last} (or --all)")),
+        None if events.is_empty() && context.console.out.format().is_for_people() => {
+            context.console.say.note("no events");
+        }
+        None => {}
     }
     Ok(())
 }
 
-fn about(event: &crate::api::Event) -> String {
+/// Prints each event once, as a record, until the Session owes nothing or waits for a client.
+async fn follow(
+    context: &mut Context,
+    local: &Local,
+    mut read: SessionRead,
+    mut after: Option<String>,
+) -> Result<(), CliError> {
+    let mut rings = local.core.bell.listen();
+    let mut interrupts = Interrupts::listen()?;
+    let out = &mut context.console.out;
+    loop {
+        let (events, more) = local
+            .core
+            .list_events(&read, after.as_deref(), STEP)
+            .await?;
+        for event in &events {
+            out.record(event, event.event_id(), || cells(event))?;
+        }
+        if let Some(last) = events.last() {
+            after = Some(last.event_id().to_owned());
+        }
+        if more {
+            continue;
+        }
+        match read.head.status() {
+            SessionStatus::InProgress => change_of(&mut rings, &mut interrupts, &read.id).await?,
+            _ => return Ok(()),
+        }
+        // What the head says now has its events in the journal already.
+        read = local.core.read_session(&local.owner, &read.id).await?;
+    }
+}
+
+fn cells(event: &Event) -> Vec<Cell> {
+    vec![
+        Cell::text(event.event_id()),
+        Cell::text(event.kind()),
+        Cell::text(about(event)),
+    ]
+}
+
+fn about(event: &Event) -> String {
     let value = serde_json::to_value(event).unwrap_or_default();
     let field = |path: &str| {
         value

@@ -1,16 +1,19 @@
 //! `sessions items`
 
-use super::page::{Order, PageArgs, more};
 use crate::cli::Context;
-use crate::cli::compose;
+use crate::cli::compose::{self, Local};
+use crate::cli::follow::{self, Until};
 use crate::cli::out::CliError;
+use crate::cli::page::{Order, PageArgs, more};
 use crate::cli::show;
+use crate::engine::read::{SessionRead, item_number};
 
 /// List a Session's Items: the transcript.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   rat-things sessions items sess_7f
-  rat-things sessions items sess_7f --turn turn_3k -o json")]
+  rat-things sessions items sess_7f --turn turn_3k -o json
+  rat-things sessions items sess_7f --follow -o jsonl")]
 pub struct Args {
     /// The Session: its id, or the beginning of it
     session: String,
@@ -19,6 +22,9 @@ pub struct Args {
     turn: Option<String>,
     #[command(flatten)]
     page: PageArgs,
+    /// Print Items as they come, until the Session's work is over
+    #[arg(long, conflicts_with_all = ["limit", "order", "all"])]
+    follow: bool,
 }
 
 /// Runs the command.
@@ -29,6 +35,9 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         Some(typed) => Some(local.turn(&read, typed).await?),
         None => None,
     };
+    if args.follow {
+        return follow_on(context, &local, &read, turn, args.page.after.as_deref()).await;
+    }
     let (core, read) = (&local.core, &read);
     let page = args
         .page
@@ -48,6 +57,37 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             table
         },
     )?;
-    more(&page, &context.console.say);
+    more(&page, &context.console, "items");
+    Ok(())
+}
+
+/// The transcript for a person, one record after the other for a program.
+async fn follow_on(
+    context: &mut Context,
+    local: &Local,
+    read: &SessionRead,
+    turn: Option<u64>,
+    after: Option<&str>,
+) -> Result<(), CliError> {
+    let after = after.map(|id| item_number(&read.id, id)).transpose()?;
+    let console = &mut context.console;
+    if console.out.format().is_for_people() && after.is_none() && read.head.next.turn > 1 {
+        let first = turn.unwrap_or(1);
+        let (out, say) = (&mut console.out, &console.say);
+        let end = follow::follow(local, out, say, &read.id, first, Until::Idle).await?;
+        return match end {
+            follow::Followed::Detached => Err(CliError::interrupted()),
+            follow::Followed::Over(_) | follow::Followed::Waits => Ok(()),
+        };
+    }
+    let first = match (after, turn) {
+        (Some(after), _) => after + 1,
+        (None, Some(turn)) => {
+            let (_, row) = local.core.get_turn(read, turn).await?;
+            row.first_item.unwrap_or(read.head.next.item)
+        }
+        (None, None) => 1,
+    };
+    follow::records(local, &mut console.out, &read.id, first).await?;
     Ok(())
 }

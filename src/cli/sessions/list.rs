@@ -1,11 +1,11 @@
 //! `sessions list`
 
-use super::input;
-use super::page::{Order, PageArgs, more};
 use crate::api::{SessionStatus, Words};
 use crate::cli::Context;
 use crate::cli::compose;
+use crate::cli::input;
 use crate::cli::out::CliError;
+use crate::cli::page::{Order, PageArgs, more};
 use crate::cli::show;
 use crate::engine::read::SessionFilter;
 
@@ -70,6 +70,6 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             table
         },
     )?;
-    more(&page, &context.console.say);
+    more(&page, &context.console, "sessions");
     Ok(())
 }

@@ -6,11 +6,10 @@ mod cancel;
 mod create;
 mod delete;
 mod events;
+mod explain;
 mod get;
-mod input;
 mod items;
 mod list;
-mod page;
 mod send;
 mod turns;
 mod update;
@@ -48,6 +47,8 @@ pub enum Command {
     Artifacts(artifacts::Args),
     /// Wait until a Session's work is over
     Wait(wait::Args),
+    /// Say why a Session does or does not move, and what would unblock it
+    Explain(explain::Args),
     /// Delete a Session, its files and its environment
     Delete(delete::Args),
 }
@@ -67,6 +68,7 @@ pub async fn run(context: &mut Context, command: Command) -> Result<(), CliError
         Command::Events(args) => events::run(context, args).await,
         Command::Artifacts(args) => artifacts::run(context, args).await,
         Command::Wait(args) => wait::run(context, args).await,
+        Command::Explain(args) => explain::run(context, args).await,
         Command::Delete(args) => delete::run(context, args).await,
     }
 }

@@ -1,10 +1,11 @@
 //! `sessions send`
 
-use super::input;
 use crate::api::{Delivery, InputEvent, InputMessage, MessageInput};
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
 use crate::cli::daemon;
+use crate::cli::input;
+use crate::cli::key::{KeyArgs, SubmissionKey};
 use crate::cli::out::{Cell, CliError, Details};
 use crate::engine::accept::Accepted;
 use crate::engine::ids::SessionId;
@@ -25,9 +26,8 @@ pub struct Args {
     /// Start the next Turn instead of steering the one that runs
     #[arg(long)]
     queue: bool,
-    /// The same key with the same message is the same input [default: a random key]
-    #[arg(long, value_name = "KEY")]
-    idempotency_key: Option<String>,
+    #[command(flatten)]
+    key: KeyArgs,
     /// Follow the Turn to its end [default: on a terminal]
     #[arg(long, overrides_with = "no_wait")]
     wait: bool,
@@ -46,7 +46,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     });
     let local = compose::open(&context.settings).await?;
     let session = local.session(&args.session).await?;
-    let accepted = submit(&local, &session, args.idempotency_key, event).await?;
+    let accepted = submit(&local, &session, &args.key.take(), event).await?;
     daemon::ensure(context, &local.places).await;
     let wait = args.wait || (!args.no_wait && context.console.terminal.stdout.tty);
     match turn_of(&accepted) {
@@ -59,18 +59,18 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     }
 }
 
-/// Sends one event, under the given key or a random one.
+/// Sends one event under its key.
 pub(super) async fn submit(
     local: &Local,
     session: &SessionId,
-    key: Option<String>,
+    key: &SubmissionKey,
     event: InputEvent,
 ) -> Result<Accepted, CliError> {
-    let key = key.unwrap_or_else(compose::random_key);
-    Ok(local
+    let sent = local
         .core
-        .send(&local.owner, session, &key, &[event])
-        .await?)
+        .send(&local.owner, session, key.as_str(), &[event])
+        .await;
+    sent.map_err(|error| key.explain(error))
 }
 
 fn turn_of(accepted: &Accepted) -> Option<u64> {

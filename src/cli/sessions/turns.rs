@@ -1,9 +1,9 @@
 //! `sessions turns`
 
-use super::page::{Order, PageArgs, more};
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::CliError;
+use crate::cli::page::{Order, PageArgs, more};
 use crate::cli::show;
 
 /// List a Session's Turns.
@@ -45,6 +45,6 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             table
         },
     )?;
-    more(&page, &context.console.say);
+    more(&page, &context.console, "turns");
     Ok(())
 }

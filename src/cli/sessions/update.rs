@@ -1,9 +1,9 @@
 //! `sessions update`
 
-use super::input;
 use crate::api::{Patch, SessionAgentUpdateParams, SessionUpdateParams, limits};
 use crate::cli::Context;
 use crate::cli::compose;
+use crate::cli::input;
 use crate::cli::out::{CliError, codes};
 
 /// Change a Session's title, metadata or model.

@@ -43,6 +43,11 @@ pub use self::rows::{INLINE_NEW_BYTES, INLINE_ROW_BYTES};
 pub use self::stats::StoreStats;
 pub use self::upkeep::{BackupError, Health};
 
+/// The schema that this program writes, and reads without migrating.
+pub fn schema_version() -> u64 {
+    schema::STEPS.len() as u64
+}
+
 /// How long closing waits for commits in the queue.
 const CLOSING: Duration = Duration::from_secs(2);
 
@@ -73,8 +78,8 @@ impl Default for StoreOptions {
 
 /// The Store port on a SQLite file. Cheap to open: no thread starts before the first read or commit needs it.
 ///
-/// Dropping it lets the commits in the queue end and closes the files; the last process that closes folds the WAL into the
-/// database.
+/// Dropping it waits until the commits in the queue are answered (for 2 s at most, if another process keeps the turn) and closes the
+/// files; the last process that closes folds the WAL into the database.
 pub struct SqliteStore {
     place: Arc<Place>,
     counters: Arc<Counters>,
@@ -134,8 +139,9 @@ impl SqliteStore {
             Arc::clone(&self.helper),
             Arc::clone(&self.counters),
         );
-        spawn("store-writer", alive.clone(), move || life.run())?;
-        self.helper.enable(alive);
+        // The writer may need its helper at once.
+        self.helper.enable(alive.clone());
+        spawn("store-writer", alive, move || life.run())?;
         *writer = Some(ended);
         Ok(())
     }

@@ -131,7 +131,7 @@ impl Shared {
             }
             match &conn {
                 Some(conn) => job(Ok(conn)),
-                None => match self.place.connect() {
+                None => match self.place.connect_reading() {
                     Ok(opened) => job(Ok(conn.insert(opened))),
                     Err(e) => job(Err(e)),
                 },

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::out::CliError;
+use super::out::{CliError, Console};
 use crate::engine::error::EngineError;
 use crate::engine::read::ListQuery;
 
@@ -15,8 +15,8 @@ pub struct PageArgs {
     /// Continue behind this id
     #[arg(long, value_name = "ID")]
     pub after: Option<String>,
-    /// Which end comes first
-    #[arg(long, value_enum)]
+    /// Which end comes first: asc, the oldest; or desc, the newest
+    #[arg(long, value_enum, hide_possible_values = true)]
     pub order: Option<Order>,
     /// Everything, page by page
     #[arg(long)]
@@ -68,9 +68,11 @@ impl PageArgs {
     }
 }
 
-/// Says that a list goes on, and how to see the rest.
-pub fn more<T>(page: &crate::api::Page<T>, say: &crate::cli::out::Say) {
+/// Says that a list goes on, and how to see the rest; or that it is empty, where nothing else would say so.
+pub fn more<T>(page: &crate::api::Page<T>, console: &Console, what: &str) {
     if let Some(last) = page.last_id.as_ref().filter(|_| page.has_more) {
-        say.note(format!("more: --after {last} (or --all)"));
+        console.say.note(format!("more: --after {last} (or --all)"));
+    } else if page.data.is_empty() && console.out.format().is_for_people() {
+        console.say.note(format!("no {what}"));
     }
 }

@@ -1,0 +1,23 @@
+//! `rat-things artifacts …`
+
+mod file;
+mod get;
+
+use clap::Subcommand;
+
+use super::Context;
+use super::out::CliError;
+
+/// `rat-things artifacts …`
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Get the bytes of an Artifact, verified by their digest
+    Get(get::Args),
+}
+
+/// Runs the command.
+pub async fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
+    match command {
+        Command::Get(args) => get::run(context, args).await,
+    }
+}

@@ -1,0 +1,47 @@
+//! `doctor`: is this machine fit, and what has to be done if it is not.
+
+mod check;
+mod checks;
+mod processes;
+
+use self::check::{Check, Verdict};
+use super::Context;
+use super::out::{CliError, Console, codes};
+
+/// Check this machine, the store and the configuration, and say how to mend what is wrong. Exits with 1 if a check fails.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  rat-things doctor
+  rat-things doctor -o json")]
+pub struct Args {}
+
+/// The answer when there is no valid configuration, without which nothing else can be looked at.
+pub fn only_configuration(console: &mut Console, error: &CliError) -> Result<(), CliError> {
+    conclude(console, &[Check::from_error("configuration", error)])
+}
+
+/// Runs the command.
+pub async fn run(context: &mut Context) -> Result<(), CliError> {
+    let progress = context.console.say.progress("checking");
+    let checks = checks::all(context).await;
+    drop(progress);
+    conclude(&mut context.console, &checks)
+}
+
+fn conclude(console: &mut Console, checks: &[Check]) -> Result<(), CliError> {
+    let failed: Vec<&str> = checks
+        .iter()
+        .filter(|check| check.verdict == Verdict::Failed)
+        .map(|check| check.name)
+        .collect();
+    let document = check::document(checks);
+    let id = if failed.is_empty() { "ok" } else { "failed" };
+    console.out.one(&document, id, || check::details(checks))?;
+    match failed.is_empty() {
+        true => Ok(()),
+        false => Err(CliError::new(
+            codes::NEGATIVE,
+            format!("not in order: {}", failed.join(", ")),
+        )),
+    }
+}

@@ -1,0 +1,506 @@
+//! From facts to causes, most telling first, and to the one command that would unblock the Session. Pure.
+
+use super::facts::{Facts, Worker};
+use crate::api::{TurnStatus, Words};
+use crate::engine::fence::RunState;
+use crate::engine::session::{ActiveTurn, QUARANTINE_PROBE_MS};
+use crate::text::duration;
+
+/// Work that is due for longer than this with a daemon running is odd.
+const PATIENCE_MS: u64 = 10_000;
+
+/// A worker that is being stopped for longer than this does not stop.
+const STOPPING_MS: u64 = 30_000;
+
+/// One reason, with its evidence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cause {
+    /// A stable word for programs.
+    pub code: &'static str,
+    /// One sentence for a person.
+    pub message: String,
+}
+
+/// Why a Session is where it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Explanation {
+    /// Most telling first; never empty.
+    pub causes: Vec<Cause>,
+    /// The command that would unblock it, if one would.
+    pub next: Option<String>,
+    /// It does not go on by itself.
+    pub needs_person: bool,
+}
+
+impl Explanation {
+    fn of(code: &'static str, message: impl Into<String>) -> Explanation {
+        Explanation {
+            causes: vec![Cause {
+                code,
+                message: message.into(),
+            }],
+            next: None,
+            needs_person: false,
+        }
+    }
+
+    fn person(mut self, next: impl Into<String>) -> Explanation {
+        self.needs_person = true;
+        self.next = Some(next.into());
+        self
+    }
+
+    fn next(mut self, next: impl Into<String>) -> Explanation {
+        self.next = Some(next.into());
+        self
+    }
+
+    fn also(mut self, code: &'static str, message: impl Into<String>) -> Explanation {
+        self.causes.push(Cause {
+            code,
+            message: message.into(),
+        });
+        self
+    }
+}
+
+const START: &str = "rat-things daemon start";
+
+/// Why the Session is where it is.
+pub(super) fn explanation(facts: &Facts) -> Explanation {
+    let explained = match (facts.head.fence.state(), &facts.head.turn) {
+        (RunState::Quarantined, _) => quarantined(facts),
+        (RunState::Leased, turn) => leased(facts, turn.as_ref()),
+        (RunState::Free, Some(turn)) if turn.asks_client() => awaited(facts),
+        (RunState::Free, Some(turn)) => due(facts, turn),
+        (RunState::Free, None) => idle(facts),
+    };
+    history(facts, explained)
+}
+
+fn idle(facts: &Facts) -> Explanation {
+    let send = format!("rat-things sessions send {} --input '…'", facts.session);
+    match facts.last_ended() {
+        None => Explanation::of("no_input", "it was given nothing to do yet").next(send),
+        Some((_, TurnStatus::Failed, error)) => {
+            let error = error.unwrap_or_else(|| "no reason is recorded".to_owned());
+            Explanation::of("idle", "nothing is to be done; the last turn failed")
+                .also("turn_failed", error)
+                .next(send)
+        }
+        Some((_, status, _)) => {
+            let message = format!(
+                "nothing is to be done; the last turn is {}",
+                status.as_str()
+            );
+            Explanation::of("idle", message).next(send)
+        }
+    }
+}
+
+fn quarantined(facts: &Facts) -> Explanation {
+    let since_ms = facts
+        .head
+        .fence
+        .quarantine
+        .as_ref()
+        .map_or(0, |q| q.since_ms);
+    let since = duration(facts.now_ms.saturating_sub(since_ms));
+    let who = name(facts.missing.as_ref());
+    let release = format!("rat-things runs release {}", facts.session);
+    let since_long = facts.now_ms.saturating_sub(since_ms) > STOPPING_MS;
+    match (
+        facts.missing.as_ref().and_then(|worker| worker.alive),
+        &facts.daemon,
+    ) {
+        (Some(true), Some(_)) if !since_long => {
+            let message = format!("{who} was silent, and has been told to stop for {since}");
+            Explanation::of("stopping", message)
+        }
+        (Some(false), Some(_)) => {
+            let soon = duration(QUARANTINE_PROBE_MS);
+            let message = format!(
+                "in quarantine for {since}, and its worker is gone: the daemon ends the quarantine within {soon}"
+            );
+            Explanation::of("quarantine_ending", message)
+        }
+        (Some(false), None) => {
+            let message = format!(
+                "in quarantine for {since}; its worker is gone, and no daemon runs to find that out"
+            );
+            Explanation::of("no_daemon", message).person(START)
+        }
+        _ => {
+            let message = format!(
+                "in quarantine for {since}: {who} can't be accounted for, so nothing else may work on it"
+            );
+            Explanation::of("quarantined", message)
+                .also(
+                    "quarantine_ends",
+                    "it ends by itself when the worker is proven gone, or when you vouch for it",
+                )
+                .person(release)
+        }
+    }
+}
+
+fn awaited(facts: &Facts) -> Explanation {
+    let names: Vec<String> = facts
+        .calls
+        .iter()
+        .map(|call| format!("{} ({})", call.name, call.id))
+        .collect();
+    let message = format!("it waits for you to answer {}", names.join(", "));
+    let first = facts.calls.first().map_or("CALL", |call| call.id.as_str());
+    let answer = match facts.calls.len() {
+        1 => format!("rat-things sessions answer {} --result '…'", facts.session),
+        _ => format!(
+            "rat-things sessions answer {} --call {first} --result '…'",
+            facts.session
+        ),
+    };
+    Explanation::of("requires_action", message).person(answer)
+}
+
+fn due(facts: &Facts, turn: &ActiveTurn) -> Explanation {
+    let what = match (turn.cancel.is_some(), turn.begun) {
+        (true, _) => "its turn is to be cancelled",
+        (false, true) => "its turn is to go on",
+        (false, false) => "its turn is queued",
+    };
+    let due_ms = facts.head.agenda.execute.unwrap_or(facts.now_ms);
+    let overdue_ms = facts.now_ms.saturating_sub(due_ms);
+    if facts.daemon.is_none() {
+        return Explanation::of("no_daemon", format!("{what}, and no daemon runs")).person(START);
+    }
+    if turn.not_before_ms > facts.now_ms {
+        let wait = duration(turn.not_before_ms - facts.now_ms);
+        return Explanation::of("retry", format!("{what}, after a pause of {wait}"));
+    }
+    if overdue_ms < PATIENCE_MS {
+        return Explanation::of("due", format!("{what}: the daemon is about to take it"));
+    }
+    let message = format!(
+        "{what} for {} already; probably all {} places in workers are taken",
+        duration(overdue_ms),
+        facts.room
+    );
+    Explanation::of("no_room", message).next("rat-things runs list --all-active")
+}
+
+fn leased(facts: &Facts, turn: Option<&ActiveTurn>) -> Explanation {
+    let until_ms = facts.head.fence.lease.as_ref().map_or(0, |l| l.until_ms);
+    let lapsed = until_ms <= facts.now_ms;
+    let who = name(facts.owner.as_ref());
+    let alive = facts.owner.as_ref().and_then(|owner| owner.alive);
+    match (alive, &facts.daemon, lapsed) {
+        (Some(false), None, _) => {
+            let message = format!("{who} is gone, and no daemon runs to replace it");
+            Explanation::of("no_daemon", message).person(START)
+        }
+        (Some(false), Some(_), _) => {
+            let message = format!("{who} is gone; the daemon is about to replace it");
+            Explanation::of("worker_gone", message)
+        }
+        (_, None, true) => {
+            let message =
+                format!("{who} has said nothing for too long, and no daemon runs to look after it");
+            Explanation::of("no_daemon", message).person(START)
+        }
+        (_, Some(_), true) => {
+            let message = format!("{who} has said nothing for too long; the daemon asks about it");
+            Explanation::of("silent", message)
+        }
+        (Some(true), _, false) => working(facts, turn, &who),
+        (None, _, false) => {
+            let left = duration(until_ms - facts.now_ms);
+            let message = format!(
+                "it can't be told from here whether {who} exists; if it stays silent for {left}, it is asked about"
+            );
+            Explanation::of("unseen", message)
+        }
+    }
+}
+
+fn working(facts: &Facts, turn: Option<&ActiveTurn>, who: &str) -> Explanation {
+    let commands = turn.map_or(0, |turn| turn.running.len());
+    let cancelling = turn.is_some_and(|turn| turn.cancel.is_some());
+    let explained = match (cancelling, commands) {
+        (true, _) => Explanation::of("cancelling", format!("{who} is cancelling its turn")),
+        (false, 0) => Explanation::of("working", format!("it moves: {who} is at it")),
+        (false, n) => {
+            let message = format!(
+                "it moves: {who} is at it, with {} running",
+                count(n, "command")
+            );
+            Explanation::of("working", message)
+        }
+    };
+    match (&facts.daemon, facts.head.queue.is_empty()) {
+        (None, false) => explained.also(
+            "no_daemon",
+            "no daemon runs: the worker goes on alone, for as long as it lives",
+        ),
+        _ => explained,
+    }
+}
+
+/// What went wrong before belongs to every explanation of a Turn that is not over.
+fn history(facts: &Facts, explained: Explanation) -> Explanation {
+    let Some(turn) = &facts.head.turn else {
+        return explained;
+    };
+    let explained = match turn.attempts {
+        0 => explained,
+        lost => {
+            let message = format!(
+                "attempts on this turn that came to nothing: {lost}; it fails at {}",
+                facts.turn_attempts
+            );
+            explained.also("attempts", message)
+        }
+    };
+    match facts.head.queue.len() {
+        0 => explained,
+        n => explained.also(
+            "queue",
+            format!("queued behind this turn: {}", count(n, "turn")),
+        ),
+    }
+}
+
+fn count(n: usize, what: &str) -> String {
+    match n {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
+    }
+}
+
+/// A worker as a person would look for it.
+fn name(worker: Option<&Worker>) -> String {
+    let Some(worker) = worker else {
+        return "its worker".to_owned();
+    };
+    match worker
+        .execution
+        .split(':')
+        .nth(1)
+        .filter(|pid| pid.bytes().all(|b| b.is_ascii_digit()))
+    {
+        Some(pid) => format!("its worker (process {pid})"),
+        None => format!("its worker {}", worker.execution),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::facts::Call;
+    use super::*;
+    use crate::cli::daemon::Note;
+    use crate::engine::ids::SessionId;
+    use crate::engine::ports::ExecutionId;
+    use crate::engine::session::{Head, OpenCall, QueuedTurn};
+    use crate::engine::turn::{Failure, TurnRow};
+
+    const NOW_MS: u64 = 1_000_000;
+
+    fn facts(change: impl FnOnce(&mut Facts)) -> Facts {
+        let mut facts = Facts {
+            session: SessionId::parse(&format!("sess_{}", "a".repeat(26))).expect("an id"),
+            title: None,
+            now_ms: NOW_MS,
+            head: Head::new("o".into(), 1),
+            turn: None,
+            calls: Vec::new(),
+            waiting: Vec::new(),
+            owner: None,
+            missing: None,
+            daemon: Some(Note {
+                identity: "proc:1:2:b".into(),
+                version: "1".into(),
+                started_ms: 1,
+            }),
+            turn_attempts: 5,
+            room: 64,
+        };
+        change(&mut facts);
+        facts
+    }
+
+    fn queued(facts: &mut Facts) {
+        facts.head.turn = Some(ActiveTurn::queued(1));
+        facts.head.agenda.execute = Some(NOW_MS);
+    }
+
+    fn leased(facts: &mut Facts, alive: Option<bool>, until_ms: u64) {
+        queued(facts);
+        let execution = "proc:77:5:b#1".to_owned();
+        facts
+            .head
+            .fence
+            .claim(ExecutionId(execution.clone()), until_ms)
+            .expect("free");
+        facts.owner = Some(Worker { execution, alive });
+    }
+
+    fn quarantined(facts: &mut Facts, alive: Option<bool>) {
+        leased(facts, alive, 5);
+        facts
+            .head
+            .fence
+            .lost_sight(NOW_MS - 60_000)
+            .expect("leased");
+        facts.missing = facts.owner.take();
+    }
+
+    fn ended(facts: &mut Facts, status: TurnStatus) {
+        let mut row = TurnRow::queued(1, 0, 1);
+        row.status = status;
+        row.error = Some(Failure {
+            code: "rate_limit_exceeded".into(),
+            message: "slow down".into(),
+        });
+        facts.turn = Some((1, row));
+    }
+
+    #[test]
+    fn every_situation_has_its_explanation() {
+        let waits = |f: &mut Facts| {
+            let mut turn = ActiveTurn::queued(1);
+            turn.status = TurnStatus::Waiting;
+            turn.calls.push(OpenCall::new("call_1", 1));
+            f.head.turn = Some(turn);
+            f.calls.push(Call {
+                id: "call_1".into(),
+                name: "lookup".into(),
+                arguments: "{}".into(),
+            });
+        };
+        let situations: Vec<(&str, Facts)> = vec![
+            ("new", facts(|_| {})),
+            ("completed", facts(|f| ended(f, TurnStatus::Completed))),
+            ("failed", facts(|f| ended(f, TurnStatus::Failed))),
+            ("due", facts(queued)),
+            (
+                "due, no daemon",
+                facts(|f| {
+                    queued(f);
+                    f.daemon = None;
+                }),
+            ),
+            (
+                "due for long",
+                facts(|f| {
+                    queued(f);
+                    f.head.agenda.execute = Some(1);
+                }),
+            ),
+            (
+                "pause",
+                facts(|f| {
+                    queued(f);
+                    if let Some(turn) = &mut f.head.turn {
+                        turn.begun = true;
+                        turn.attempts = 2;
+                        turn.not_before_ms = NOW_MS + 3_000;
+                    }
+                    f.head.queue.push(QueuedTurn {
+                        number: 2,
+                        input: 2,
+                    });
+                }),
+            ),
+            (
+                "cancel of a turn nobody works on",
+                facts(|f| {
+                    queued(f);
+                    if let Some(turn) = &mut f.head.turn {
+                        turn.cancel = Some(3);
+                    }
+                    f.daemon = None;
+                }),
+            ),
+            ("waits for answers", facts(waits)),
+            ("working", facts(|f| leased(f, Some(true), NOW_MS + 9))),
+            (
+                "cancelling",
+                facts(|f| {
+                    leased(f, Some(true), NOW_MS + 9);
+                    if let Some(turn) = &mut f.head.turn {
+                        turn.cancel = Some(3);
+                    }
+                }),
+            ),
+            (
+                "command running, queue, no daemon",
+                facts(|f| {
+                    leased(f, Some(true), NOW_MS + 9);
+                    if let Some(turn) = &mut f.head.turn {
+                        turn.running = vec![4];
+                    }
+                    f.head.queue.push(QueuedTurn {
+                        number: 2,
+                        input: 2,
+                    });
+                    f.daemon = None;
+                }),
+            ),
+            ("worker unseen", facts(|f| leased(f, None, NOW_MS + 9_000))),
+            ("worker gone", facts(|f| leased(f, Some(false), NOW_MS + 9))),
+            (
+                "worker gone, no daemon",
+                facts(|f| {
+                    leased(f, Some(false), NOW_MS + 9);
+                    f.daemon = None;
+                }),
+            ),
+            ("silent", facts(|f| leased(f, Some(true), NOW_MS - 9))),
+            (
+                "silent, no daemon",
+                facts(|f| {
+                    leased(f, Some(true), NOW_MS - 9);
+                    f.daemon = None;
+                }),
+            ),
+            ("quarantine, unknown", facts(|f| quarantined(f, None))),
+            ("quarantine, alive", facts(|f| quarantined(f, Some(true)))),
+            (
+                "quarantine, being stopped",
+                facts(|f| {
+                    quarantined(f, Some(true));
+                    f.now_ms -= 50_000;
+                }),
+            ),
+            ("quarantine, gone", facts(|f| quarantined(f, Some(false)))),
+            (
+                "quarantine, gone, no daemon",
+                facts(|f| {
+                    quarantined(f, Some(false));
+                    f.daemon = None;
+                }),
+            ),
+        ];
+        let mut page = String::new();
+        for (name, facts) in &situations {
+            let explained = explanation(facts);
+            let person = if explained.needs_person {
+                " [needs a person]"
+            } else {
+                ""
+            };
+            page.push_str(&format!("{name}{person}\n"));
+            for Cause { code, message } in &explained.causes {
+                page.push_str(&format!("    {code}: {message}\n"));
+            }
+            if let Some(next) = &explained.next {
+                page.push_str(&format!("    $ {next}\n"));
+            }
+            // Whoever is needed is told what to do.
+            assert!(
+                !explained.needs_person || explained.next.is_some(),
+                "{name}"
+            );
+        }
+        insta::assert_snapshot!(page);
+    }
+}

@@ -1,0 +1,40 @@
+//! `sessions explain`: why is it not moving?
+
+mod cause;
+mod facts;
+mod screen;
+
+use self::cause::explanation;
+use self::facts::Facts;
+use crate::cli::Context;
+use crate::cli::compose;
+use crate::cli::out::{CliError, codes};
+
+/// Say why a Session does or does not move, and what would unblock it. Exits with 1 if it needs a person.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  rat-things sessions explain sess_7f
+  rat-things sessions explain sess_7f -o json")]
+pub struct Args {
+    /// The Session: its id, or the beginning of it
+    session: String,
+}
+
+/// Runs the command.
+pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
+    let local = compose::open(&context.settings).await?;
+    let read = local.read(&args.session).await?;
+    let facts = Facts::gather(context, &local, &read).await?;
+    let explained = explanation(&facts);
+    let document = screen::document(&facts, &explained);
+    context.console.out.one(&document, read.id.as_str(), || {
+        screen::details(&facts, &explained)
+    })?;
+    match explained.needs_person {
+        false => Ok(()),
+        true => Err(CliError::new(
+            codes::NEGATIVE,
+            "the session does not go on without a person",
+        )),
+    }
+}
