@@ -390,8 +390,16 @@ impl Bench {
         left.expect("leased")
     }
 
-    /// The Run ends the Turn, and itself if nothing is queued.
+    /// The Run ends the Turn, and itself if nothing is queued; otherwise it begins the next one.
     pub fn settle(&mut self, ending: &Ending) {
+        self.end(ending);
+        if self.head().turn.is_some() {
+            self.begin();
+        }
+    }
+
+    /// The Run ends the Turn, and itself if nothing is queued.
+    pub fn end(&mut self, ending: &Ending) {
         while self
             .head()
             .turn
@@ -419,9 +427,6 @@ impl Bench {
             Ok(())
         });
         settled.expect("a turn that may end so");
-        if self.head().turn.is_some() {
-            self.begin();
-        }
     }
 
     /// The Run gives its lease back; the Turn stays.

@@ -65,6 +65,15 @@ fn situations() -> Vec<(&'static str, Bench)> {
     not_begun.say("second");
     let mut lapsed = running();
     lapsed.now_ms += lapsed.settings.lease_ms + 1;
+    let mut calling = running();
+    calling.call("c1");
+    calling.call("c2");
+    let mut promoted = finished_once();
+    promoted.say("second");
+    promoted.queue("third");
+    promoted.claim().expect("due");
+    promoted.take_all();
+    promoted.end(&Ending::Completed);
     let mut released = running();
     released.leave();
     let mut one_answered = waiting();
@@ -91,6 +100,7 @@ fn situations() -> Vec<(&'static str, Bench)> {
         ("idle", finished_once()),
         ("queued, not begun", not_begun),
         ("in progress, leased", running()),
+        ("in progress, two calls open already", calling),
         ("in progress, lease lapsed", lapsed),
         ("in progress, no lease", released),
         ("waiting for two calls", waiting()),
@@ -99,6 +109,7 @@ fn situations() -> Vec<(&'static str, Bench)> {
         ("cancelling", cancelling),
         ("doomed", doomed()),
         ("in progress, two queued", with_queue),
+        ("the next turn, not begun, in a run", promoted),
         ("quarantined", quarantined),
         ("deleted", deleted),
         ("deleted while idle", deleted_idle),
@@ -178,13 +189,14 @@ fn told(outcome: Result<Vec<Outcome>, EngineError>) -> String {
 
 #[test]
 fn every_situation_meets_every_input() {
-    let named = Named {
-        active: 2,
-        queued: 3,
-        finished: 1,
-    };
     let mut text = String::new();
     for (situation, bench) in situations() {
+        let active = bench.head().turn.map_or(2, |turn| turn.number);
+        let named = Named {
+            active,
+            queued: active + 1,
+            finished: active - 1,
+        };
         assert_sound(&bench.records(), bench.now_ms);
         text.push_str(&format!("{situation}: {}\n", summary(&bench.head())));
         // A deleted Session is not found; nothing is decided about it.
