@@ -4,21 +4,18 @@
 //! All of it only answers; whoever asks does not depend on it for ever. A ring that was lost is repeated by the one who waits, and a
 //! worker that keeps silent is stopped.
 
-use super::core::{Loaded, backoff, decode};
+use super::core::{Loaded, backoff};
 use super::draft::Draft;
 use super::error::EngineError;
 use super::fence::RunRow;
 use super::ids::SessionId;
-use super::keys::{self, AGENDA_SHARDS, Group};
-use super::ports::{ExecutionId, Key, Range, RunGrant};
+use super::keys::{self, AGENDA_SHARDS};
+use super::ports::{ExecutionId, RunGrant};
 use super::run::Worker;
 use super::session::Head;
 
 /// How often a Run whose Session is deleted tries to say that it is over. If nobody hears it, its worker is stopped.
 const FAREWELLS: u32 = 8;
-
-/// Agenda rows read at once.
-const SCAN_ROWS: usize = 256;
 
 /// What outlives a Run in its worker: the environment, with what an agent left running in it.
 pub(super) struct Kept {
@@ -121,39 +118,10 @@ impl Worker {
         execution: &ExecutionId,
         shard: u32,
     ) -> Result<(), EngineError> {
-        let mut from = String::new();
-        loop {
-            // Whatever is leased is on the agenda.
-            let range = Range {
-                partition: keys::agenda_partition(Group::Execute, shard),
-                from,
-                until: None,
-                reverse: false,
-                limit: SCAN_ROWS,
-            };
-            let page = self.core.store.range(&range).await?;
-            let sessions = page.records.iter();
-            let sessions: Vec<SessionId> = sessions
-                .filter_map(|record| Some(keys::parse_agenda(&record.key.sort)?.1))
-                .filter(|session| !self.rung().contains_key(session))
-                .collect();
-            let heads: Vec<Key> = sessions
-                .iter()
-                .map(|session| Key::new(keys::session_partition(session), keys::HEAD))
-                .collect();
-            for (session, record) in sessions.iter().zip(self.core.store.get_many(&heads).await?) {
-                let Some(record) = record else { continue };
-                let loaded = Loaded {
-                    head: decode(&record)?,
-                    version: record.version,
-                };
-                self.give_back(execution, session, loaded).await?;
-            }
-            match page.records.last() {
-                Some(last) if page.more => from = format!("{}\0", last.key.sort),
-                _ => return Ok(()),
-            }
+        for (session, loaded) in self.core.on_agenda(shard).await? {
+            self.give_back(execution, &session, loaded).await?;
         }
+        Ok(())
     }
 
     async fn give_back(

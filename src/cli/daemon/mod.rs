@@ -4,6 +4,7 @@
 
 mod autostart;
 mod control;
+mod drain;
 mod lock;
 mod serve;
 

@@ -3,6 +3,7 @@
 mod batches;
 mod bench;
 mod bounds;
+mod deliveries;
 mod faults;
 mod journey;
 mod keys;

@@ -5,7 +5,6 @@ use pretty_assertions::assert_eq;
 use rat_things::engine::claim::claim;
 use rat_things::engine::draft::Draft;
 use rat_things::engine::keys;
-use rat_things::engine::ports::Store;
 use rat_things::engine::turn::TurnRow;
 use rustix::process::Signal;
 
