@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::compose::Local;
-use super::out::{CliError, Format, LineKind, Live, Out, Say, codes};
+use super::out::{CliError, LineKind, Live, Out, Say, codes};
 use super::show;
 use crate::api::{Item, RequiredAction, SessionStatus, TurnStatus};
 use crate::engine::ids::SessionId;
@@ -323,9 +323,4 @@ pub fn verdict(followed: Followed) -> Result<(), CliError> {
         }
         Followed::Over(_) | Followed::Waits | Followed::Detached => Ok(()),
     }
-}
-
-/// Whether the data of this command is a transcript rather than a resource.
-pub fn is_transcript(format: Format) -> bool {
-    format.is_for_people()
 }
