@@ -5,6 +5,7 @@ mod bench;
 mod bounds;
 mod faults;
 mod journey;
+mod late_turns;
 mod matrix;
 mod matrix_session;
 mod mortal;
