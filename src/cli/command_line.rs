@@ -22,7 +22,7 @@ pub(super) fn examples_first(command: clap::Command) -> clap::Command {
 }
 
 /// Answers a command line that is not a command to run.
-pub(super) fn answer(mut console: Console, error: &clap::Error) -> ExitCode {
+pub(super) fn answer(mut console: Console, error: &clap::Error, words: &[OsString]) -> ExitCode {
     let result = match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => print_styled(&mut console, error),
         ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
@@ -31,7 +31,7 @@ pub(super) fn answer(mut console: Console, error: &clap::Error) -> ExitCode {
             console.say.plain(error.render().to_string());
             return ExitCode::from(2);
         }
-        _ => Err(mistake(error)),
+        _ => Err(mistake(error, words)),
     };
     console.end(result)
 }
@@ -41,12 +41,14 @@ pub(super) fn answer(mut console: Console, error: &clap::Error) -> ExitCode {
 /// # Errors
 /// There is no such command, or the output can't be written.
 pub(super) fn print_help(console: &mut Console, path: &[String]) -> Result<(), CliError> {
-    let words = std::iter::once("rat-things")
+    let words: Vec<OsString> = std::iter::once("rat-things")
         .chain(path.iter().map(String::as_str))
-        .chain(["--help"]);
-    match Cli::read(words.map(OsString::from)) {
+        .chain(["--help"])
+        .map(OsString::from)
+        .collect();
+    match Cli::read(words.iter().cloned()) {
         Err(error) if error.kind() == ErrorKind::DisplayHelp => print_styled(console, &error),
-        Err(error) => Err(mistake(&error)),
+        Err(error) => Err(mistake(&error, &words)),
         Ok(_) => Err(CliError::bug("--help was not understood")),
     }
 }
@@ -61,9 +63,9 @@ fn print_styled(console: &mut Console, error: &clap::Error) -> Result<(), CliErr
 }
 
 /// A mistake in the words of this program: one sentence, then what to do.
-fn mistake(error: &clap::Error) -> CliError {
+fn mistake(error: &clap::Error, words: &[OsString]) -> CliError {
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        return CliError::usage("a command is missing").hint("rat-things help");
+        return CliError::usage("a command is missing").hint(help_of(words));
     }
     let text = error.render().to_string();
     let mut paragraphs = text.split("\n\n").map(one_line);
@@ -83,9 +85,23 @@ fn mistake(error: &clap::Error) -> CliError {
         }
     }
     if mistake.hint.is_empty() {
-        mistake = mistake.hint("rat-things help");
+        mistake = mistake.hint(help_of(words));
     }
     mistake
+}
+
+/// The help of the command that was meant, as far as it can be recognised.
+fn help_of(words: &[OsString]) -> String {
+    let grammar = Cli::grammar();
+    let mut command = &grammar;
+    let mut path = "rat-things help".to_owned();
+    for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
+        if let Some(below) = command.find_subcommand(word) {
+            command = below;
+            path.push_str(&format!(" {}", below.get_name()));
+        }
+    }
+    path
 }
 
 fn one_line(paragraph: &str) -> String {
@@ -130,7 +146,10 @@ mod tests {
     }
 
     fn failed(line: &str) -> CliError {
-        mistake(&Cli::read(words(line)).expect_err("a mistake"))
+        mistake(
+            &Cli::read(words(line)).expect_err("a mistake"),
+            &words(line),
+        )
     }
 
     #[test]
@@ -155,6 +174,7 @@ mod tests {
             error.message,
             "invalid value '1000' for '--limit <N>': 1000 is not in 1..=100"
         );
+        assert_eq!(error.hint, ["rat-things help sessions list"]);
     }
 
     #[test]

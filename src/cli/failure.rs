@@ -34,18 +34,18 @@ impl From<EngineError> for CliError {
     }
 }
 
-/// The store's own message names the path and the way out; what it does not say is added. Somebody must act before the same
-/// command can work, so these are no passing trouble.
+/// The store's own message names the path and the way out. Somebody must act before the same command can work, so these are no
+/// passing trouble.
 fn broken(fault: StoreFault, message: String) -> CliError {
-    let error = CliError::new(codes::STORE, message);
     match fault {
-        StoreFault::DiskFull => error.hint("free some space; nothing was lost"),
-        StoreFault::ReadOnly => error.hint("make it writable, or choose another --data-dir"),
-        StoreFault::Corrupt => error.hint("restore it from a backup, or choose another --data-dir"),
-        StoreFault::NewerSchema => error.hint("use the version that wrote it, or a newer one"),
         StoreFault::Replaced => {
-            CliError::new(codes::UNAVAILABLE, error.message).hint("run the command again")
+            CliError::new(codes::UNAVAILABLE, message).hint("run the command again")
         }
+        StoreFault::DiskFull | StoreFault::ReadOnly | StoreFault::Corrupt => {
+            CliError::new(codes::STORE, message)
+                .hint("or keep the data elsewhere: --data-dir DIR, or RAT_THINGS_DATA_DIR")
+        }
+        StoreFault::NewerSchema => CliError::new(codes::STORE, message),
     }
 }
 
@@ -63,6 +63,72 @@ impl From<ApiError> for CliError {
             401 | 403 => CliError::new(codes::AUTH, message),
             500.. => CliError::new(codes::UNAVAILABLE, message),
             _ => CliError::new(codes::INPUT, message),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn broken(fault: StoreFault) -> EngineError {
+        EngineError::Broken {
+            fault,
+            message: "m".into(),
+        }
+    }
+
+    #[test]
+    fn every_failure_of_the_engine_has_its_exit_code() {
+        let refused = || EngineError::invalid("agent.model", "it is empty");
+        for (error, code) in [
+            (EngineError::not_found("session", "s"), 3),
+            (refused(), 2),
+            (EngineError::Conflict("c".into()), 5),
+            (
+                EngineError::KeyReused {
+                    stored: "a".into(),
+                    given: "b".into(),
+                },
+                5,
+            ),
+            (EngineError::Busy { attempts: 1 }, 7),
+            (EngineError::Unavailable("u".into()), 7),
+            (EngineError::Unknown("u".into()), 6),
+            (broken(StoreFault::DiskFull), 2),
+            (broken(StoreFault::ReadOnly), 2),
+            (broken(StoreFault::Corrupt), 2),
+            (broken(StoreFault::NewerSchema), 2),
+            (broken(StoreFault::Replaced), 7),
+            (
+                EngineError::Damaged {
+                    key: "k".into(),
+                    why: "w".into(),
+                },
+                70,
+            ),
+        ] {
+            let shown = error.to_string();
+            assert_eq!(CliError::from(error).exit_code(), code, "{shown}");
+        }
+        assert_eq!(
+            CliError::from(refused()).message,
+            "agent.model: it is empty"
+        );
+    }
+
+    #[test]
+    fn every_status_of_the_wire_has_its_exit_code() {
+        for (error, code) in [
+            (ApiError::invalid_request("input", "it is empty"), 2),
+            (ApiError::unauthorized("who are you"), 4),
+            (ApiError::forbidden("not you"), 4),
+            (ApiError::not_found("Session 's'"), 3),
+            (ApiError::conflict("no"), 5),
+            (ApiError::new(503, "server_overloaded", "later"), 7),
+        ] {
+            let status = error.status;
+            assert_eq!(CliError::from(error).exit_code(), code, "{status}");
         }
     }
 }

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
 use super::compose::Local;
 use super::out::{CliError, Format, LineKind, Live, Out, Say, codes};
 use super::show;
@@ -21,6 +23,32 @@ pub enum Until {
     Turn(u64),
     /// Until the Session owes nothing.
     Idle,
+}
+
+/// Ctrl-C, from the moment this is made: one that comes while something else is going on is not lost.
+pub struct Interrupts(Signal);
+
+impl Interrupts {
+    /// Begins to listen. From now on Ctrl-C does not end the process by itself.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn listen() -> Result<Interrupts, CliError> {
+        signal(SignalKind::interrupt())
+            .map(Interrupts)
+            .map_err(|error| {
+                let message = format!("cannot listen for Ctrl-C: {error}");
+                CliError::new(codes::UNAVAILABLE, message)
+            })
+    }
+
+    /// Waits for one.
+    pub async fn heard(&mut self) {
+        if self.0.recv().await.is_none() {
+            // No further one can come.
+            std::future::pending::<()>().await;
+        }
+    }
 }
 
 /// How it ended.
@@ -48,7 +76,7 @@ pub async fn follow(
     let mut live = Live::start(out, say, "waiting for a worker");
     let mut next_turn = first_turn;
     let mut next_item: Option<u64> = None;
-    let mut interrupted = std::pin::pin!(tokio::signal::ctrl_c());
+    let mut interrupts = Interrupts::listen()?;
     loop {
         let read = local.core.read_session(&local.owner, session).await?;
         next_item = print_items(local, &mut live, &read, first_turn, next_item).await?;
@@ -59,7 +87,7 @@ pub async fn follow(
         }
         live.status(label(&read, last));
         tokio::select! {
-            _ = &mut interrupted => return Ok(Followed::Detached),
+            () = interrupts.heard() => return Ok(Followed::Detached),
             () = ring_of(&mut rings, session) => {}
             () = tokio::time::sleep(Duration::from_millis(LOOK_MS)) => {}
         }
@@ -72,10 +100,11 @@ pub async fn follow(
 /// Interrupted, on Ctrl-C.
 pub async fn change_of(
     rings: &mut tokio::sync::mpsc::Receiver<String>,
+    interrupts: &mut Interrupts,
     session: &SessionId,
 ) -> Result<(), CliError> {
     tokio::select! {
-        _ = tokio::signal::ctrl_c() => Err(CliError::interrupted()),
+        () = interrupts.heard() => Err(CliError::interrupted()),
         () = ring_of(rings, session) => Ok(()),
         () = tokio::time::sleep(Duration::from_millis(LOOK_MS)) => Ok(()),
     }
@@ -90,6 +119,7 @@ pub async fn records(
     mut next: u64,
 ) -> Result<Followed, CliError> {
     let mut rings = local.core.bell.listen();
+    let mut interrupts = Interrupts::listen()?;
     loop {
         // The head is read before the Items: what it says is over has no later ones.
         let read = local.core.read_session(&local.owner, session).await?;
@@ -107,7 +137,7 @@ pub async fn records(
         match read.head.status() {
             SessionStatus::Idle => return Ok(Followed::Over(None)),
             SessionStatus::RequiresAction => return Ok(Followed::Waits),
-            _ => change_of(&mut rings, session).await?,
+            _ => change_of(&mut rings, &mut interrupts, session).await?,
         }
     }
 }

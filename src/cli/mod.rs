@@ -140,7 +140,7 @@ pub fn main() -> ExitCode {
         Err(error) => {
             let output = command_line::output_asked_for(&words);
             let console = Console::open(&output, &UiSettings::default(), &vars, now_ms);
-            return command_line::answer(console, &error);
+            return command_line::answer(console, &error, &words);
         }
     };
     let settings = Settings::load(&vars, &cli.config.overrides(cli.output.color));

@@ -185,7 +185,7 @@ pub fn why(head: &Head, group: Group) -> String {
         }
         RunState::Free => match head.turn.as_ref().map_or(0, |turn| turn.attempts) {
             0 => turn.to_owned(),
-            lost => format!("{turn}, after {lost} lost worker(s)"),
+            lost => format!("{turn}; workers lost over it: {lost}"),
         },
     }
 }

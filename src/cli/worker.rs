@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::Context;
 use super::compose::{self, DaemonLine, Told};
 use super::out::{CliError, codes};
+use crate::engine::ports::ExecutionId;
 use crate::engine::run::Worker;
 
 /// Time that running Turns get when the machine asks a worker to end (SIGTERM).
@@ -59,11 +60,28 @@ pub async fn run(context: &mut Context) -> Result<(), CliError> {
                 worker.leave(grace_ms);
                 leaving = true;
             }
-            Told::DaemonGone => leaving = true,
+            Told::DaemonGone => {
+                leaving = true;
+                give_back(&worker, &running);
+            }
         }
     }
     reports.flush().await;
     Ok(())
+}
+
+/// What the daemon claimed for this worker and did not live to hand over is given back, if the worker stays for what it has.
+fn give_back(worker: &Arc<Worker>, running: &watch::Sender<usize>) {
+    if *running.borrow() == 0 {
+        return;
+    }
+    if let Some(identity) = compose::process_identity() {
+        let worker = Arc::clone(worker);
+        tokio::spawn(async move {
+            let execution = ExecutionId(identity);
+            worker.give_back_what_never_came(&execution).await;
+        });
+    }
 }
 
 async fn idle(running: &watch::Sender<usize>) {

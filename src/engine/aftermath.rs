@@ -1,12 +1,15 @@
-//! What a worker still owes a Session when no Run of it goes on here: its environment is handed over to whoever needs it next, and a
-//! deletion is told that nothing more will come.
+//! What a worker still owes a Session when no Run of it goes on here: its environment is handed over to whoever needs it next, a
+//! deletion is told that nothing more will come, and a claim that never arrived is given back.
 //!
-//! Both only answer; whoever asks does not depend on it for ever. A ring that was lost is repeated by the one who waits, and a worker
-//! that does not say that a Run is over is stopped.
+//! All of it only answers; whoever asks does not depend on it for ever. A ring that was lost is repeated by the one who waits, and a
+//! worker that keeps silent is stopped.
 
 use super::core::{Loaded, backoff};
 use super::draft::Draft;
+use super::error::EngineError;
+use super::fence::RunRow;
 use super::ids::SessionId;
+use super::keys::{self, AGENDA_SHARDS};
 use super::ports::{ExecutionId, RunGrant};
 use super::run::Worker;
 use super::session::Head;
@@ -96,5 +99,62 @@ impl Worker {
             }
             tokio::time::sleep(backoff(attempt)).await;
         }
+    }
+
+    /// Gives back what was claimed for this worker under the name `execution` and will never arrive, because whoever claimed it is
+    /// gone. Otherwise such a lease would lapse while the worker is busy with others, and the worker be stopped for its silence.
+    ///
+    /// Call it when no further grant can come and all that came have been handed to [`Worker::run`].
+    pub async fn give_back_what_never_came(&self, execution: &ExecutionId) {
+        for shard in 0..AGENDA_SHARDS {
+            if let Err(error) = self.give_back_of_shard(execution, shard).await {
+                tracing::warn!(%error, "claims that never arrived could not be given back");
+            }
+        }
+    }
+
+    async fn give_back_of_shard(
+        &self,
+        execution: &ExecutionId,
+        shard: u32,
+    ) -> Result<(), EngineError> {
+        for (session, loaded) in self.core.on_agenda(shard).await? {
+            self.give_back(execution, &session, loaded).await?;
+        }
+        Ok(())
+    }
+
+    async fn give_back(
+        &self,
+        execution: &ExecutionId,
+        session: &SessionId,
+        loaded: Loaded,
+    ) -> Result<(), EngineError> {
+        let lease = loaded.head.fence.lease.as_ref();
+        if lease.is_none_or(|lease| lease.execution != *execution)
+            || self.rung().contains_key(session)
+        {
+            return Ok(());
+        }
+        let generation = loaded.head.fence.generation;
+        let row: Option<RunRow> = self.core.row(session, keys::run(generation)).await?;
+        let mut draft = Draft::of(session, &loaded, self.core.clock.now_ms());
+        if draft.head.fence.release().is_err() {
+            return Ok(());
+        }
+        for pending in &mut draft.head.pending {
+            pending.claimed = 0;
+        }
+        if let Some(mut row) = row {
+            row.ended_ms = Some(draft.now_ms);
+            row.end = Some("never reached its worker".to_owned());
+            draft.put(keys::run(generation), &row);
+        }
+        let (commit, _) = draft.seal(&*self.core.ids);
+        // A conflict means that somebody has it in hand, which is all that is wanted.
+        if self.core.commit_once(commit).await.is_ok() {
+            self.core.bell.ring(session.as_str());
+        }
+        Ok(())
     }
 }

@@ -1,5 +1,6 @@
 //! What every stage of the journey stands on: the ports, the settings, and how records are read and committed.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,10 +11,10 @@ use serde::de::DeserializeOwned;
 use super::error::EngineError;
 use super::ids::SessionId;
 use super::input::Body;
-use super::keys;
+use super::keys::{self, AGENDA_SHARDS, Group};
 use super::ports::{
-    Bell, BlobScope, BlobSource, Blobs, Clock, Commit, Ids, Isolation, Key, Network, Record, Store,
-    StoreError,
+    Bell, BlobScope, BlobSource, Blobs, Clock, Commit, Ids, Isolation, Key, Network, Range, Record,
+    Store, StoreError,
 };
 use super::session::Head;
 
@@ -62,6 +63,8 @@ impl Default for Settings {
 
 /// Times a change is decided again when others were quicker.
 const DECISIONS: u32 = 64;
+/// Agenda rows read at once when all of it is looked at.
+const AGENDA_PAGE_ROWS: usize = 256;
 /// Times one commit is repeated while its outcome is unknown.
 const REPEATS: u32 = 8;
 
@@ -102,6 +105,54 @@ impl Core {
             head: decode(&record)?,
             version: record.version,
         }))
+    }
+
+    /// All Sessions of a shard that are on the agenda of the group `execute`: whatever is queued, leased, in quarantine or being
+    /// erased. For the rare moments in which everything is looked at.
+    pub async fn on_agenda(&self, shard: u32) -> Result<Vec<(SessionId, Loaded)>, EngineError> {
+        let mut found = Vec::new();
+        let mut from = String::new();
+        loop {
+            let range = Range {
+                partition: keys::agenda_partition(Group::Execute, shard),
+                from,
+                until: None,
+                reverse: false,
+                limit: AGENDA_PAGE_ROWS,
+            };
+            let page = self.store.range(&range).await?;
+            let rows = page.records.iter();
+            let sessions: Vec<SessionId> = rows
+                .filter_map(|record| Some(keys::parse_agenda(&record.key.sort)?.1))
+                .collect();
+            let heads: Vec<Key> = sessions
+                .iter()
+                .map(|session| Key::new(keys::session_partition(session), keys::HEAD))
+                .collect();
+            for (session, record) in sessions.into_iter().zip(self.store.get_many(&heads).await?) {
+                let Some(record) = record else { continue };
+                let head = decode(&record)?;
+                let version = record.version;
+                found.push((session, Loaded { head, version }));
+            }
+            match page.records.last() {
+                Some(last) if page.more => from = format!("{}\0", last.key.sort),
+                _ => return Ok(found),
+            }
+        }
+    }
+
+    /// Executions that hold a lease now, each once.
+    pub async fn leaseholders(&self) -> Result<BTreeSet<String>, EngineError> {
+        let mut holders = BTreeSet::new();
+        for shard in 0..AGENDA_SHARDS {
+            let leased = self.on_agenda(shard).await?;
+            let leases = leased
+                .into_iter()
+                .filter_map(|(_, loaded)| loaded.head.fence.lease);
+            holders.extend(leases.map(|lease| lease.execution.0));
+        }
+        Ok(holders)
     }
 
     /// A Session's head, as its owner may see it: somebody else's, and a deleted one, are not found.
@@ -166,7 +217,8 @@ impl Core {
                 Ok(_) => return Ok(()),
                 // Once an outcome is unknown, "it did not happen now" says nothing about the first attempt.
                 Err(StoreError::Unknown(why)) => last = Some(why),
-                Err(StoreError::Throttled | StoreError::Unavailable(_)) if last.is_some() => {}
+                Err(error @ StoreError::Conflict(_)) => return Err(error),
+                Err(error) if last.is_some() => last = Some(error.to_string()),
                 Err(error) => return Err(error),
             }
         }

@@ -10,15 +10,15 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
+use super::agenda::Due;
 use super::claim::claim;
 use super::core::{Core, Loaded};
 use super::draft::Draft;
 use super::error::EngineError;
 use super::ids::SessionId;
-use super::keys::{self, AGENDA_SHARDS, Group};
+use super::keys::{AGENDA_SHARDS, Group};
 use super::ports::{
-    Change, Commit, CommitId, Compute, ComputeError, Environments, ExecutionId, Guard, Key,
-    Liveness, Range, RunGrant, StoreError, Write,
+    Compute, ComputeError, Environments, ExecutionId, Liveness, RunGrant, StoreError,
 };
 use super::recover::{Step, Verdict, charge_attempt, release_lost, step, verdict};
 use super::settle::{CALLS_PER_COMMIT, Ending, close_some_calls, end_turn};
@@ -57,14 +57,22 @@ pub struct Dispatcher {
 /// Everything a dispatcher remembers; all of it may be lost.
 #[derive(Default)]
 struct Hints {
-    /// Being handled now; `true`: somebody rang meanwhile.
-    busy: HashMap<SessionId, bool>,
+    /// Being handled now, and why it is to be handled again.
+    busy: HashMap<SessionId, Again>,
     /// Not to be handled before. Unix ms.
     later: HashMap<SessionId, u64>,
     /// Which Sessions an execution is known to run.
     watched: HashMap<ExecutionId, HashSet<SessionId>>,
     /// Work was left due because no worker had room.
     starved: bool,
+}
+
+/// What happened to a Session while it was handled.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Again {
+    rung: bool,
+    /// Its worker may have died.
+    suspect: bool,
 }
 
 impl Dispatcher {
@@ -133,19 +141,16 @@ impl Dispatcher {
     ) -> Result<u64, EngineError> {
         let mut from = String::new();
         loop {
-            let range = Range {
-                partition: keys::agenda_partition(Group::Execute, shard),
-                from: from.clone(),
-                until: None,
-                reverse: false,
-                limit: SCAN_ROWS,
-            };
-            let page = self.core.store.range(&range).await?;
+            let page = self
+                .core
+                .agenda_page(Group::Execute, shard, &from, SCAN_ROWS);
+            let (entries, next) = page.await?;
             let now_ms = self.core.clock.now_ms();
-            for record in &page.records {
-                let Some((due_ms, session)) = keys::parse_agenda(&record.key.sort) else {
-                    continue;
-                };
+            let pause_ms = match entries.is_empty() {
+                true => IDLE_SCAN_MS,
+                false => RETRY_MS,
+            };
+            for Due { session, due_ms } in entries {
                 if due_ms > now_ms && !everything {
                     return Ok((due_ms - now_ms).clamp(1, IDLE_SCAN_MS));
                 }
@@ -155,14 +160,10 @@ impl Dispatcher {
                     suspect: everything,
                 })
                 .await;
-                from = format!("{}\0", record.key.sort);
             }
-            if !page.more {
-                return Ok(if page.records.is_empty() {
-                    IDLE_SCAN_MS
-                } else {
-                    RETRY_MS
-                });
+            match next {
+                Some(next) => from = next,
+                None => return Ok(pause_ms),
             }
         }
     }
@@ -195,7 +196,8 @@ impl Dispatcher {
         {
             let mut hints = self.hints();
             if let Some(again) = hints.busy.get_mut(&visit.session) {
-                *again = true;
+                again.rung = true;
+                again.suspect |= visit.suspect;
                 return;
             }
             match hints.later.get(&visit.session) {
@@ -203,7 +205,7 @@ impl Dispatcher {
                 _ => {}
             }
             hints.later.remove(&visit.session);
-            hints.busy.insert(visit.session.clone(), false);
+            hints.busy.insert(visit.session.clone(), Again::default());
         }
         let Ok(slot) = Arc::clone(&self.slots).acquire_owned().await else {
             return;
@@ -231,12 +233,14 @@ impl Dispatcher {
                 hints.later.insert(visit.session.clone(), later);
                 return;
             }
-            if hints.busy.insert(visit.session.clone(), false) != Some(true) {
+            let busy = hints.busy.get_mut(&visit.session).map(std::mem::take);
+            let again = busy.unwrap_or_default();
+            if !again.rung {
                 hints.busy.remove(&visit.session);
                 return;
             }
             visit.entry = None;
-            visit.suspect = false;
+            visit.suspect = again.suspect;
         }
     }
 
@@ -250,7 +254,11 @@ impl Dispatcher {
             let now_ms = self.core.clock.now_ms();
             let done = match step(&loaded.head, &self.core.settings, now_ms, suspect) {
                 Step::Postpone => self.postpone(visit, &loaded).await,
-                Step::Erase => self.erase(&visit.session, &loaded).await,
+                Step::Erase => {
+                    let environments = &*self.environments;
+                    let erased = self.core.erase(environments, &visit.session, &loaded);
+                    erased.await.map(|()| true)
+                }
                 Step::GiveUp => self.give_up(&visit.session, &loaded).await,
                 Step::Claim => self.claim(&visit.session, &loaded).await,
                 Step::Inspect { execution, lapsed } => {
@@ -290,38 +298,14 @@ impl Dispatcher {
         Ok(true)
     }
 
-    /// Removes an agenda entry that no head knows.
     async fn drop_stray(&self, visit: &Visit) -> Result<(), EngineError> {
-        let Some(entry) = visit.entry else {
-            return Ok(());
-        };
-        let key = keys::agenda(Group::Execute, &visit.session, entry);
-        // The head is checked in the same commit: an entry that became true meanwhile stays.
-        let head = Key::new(keys::session_partition(&visit.session), keys::HEAD);
-        let guard = match self.core.load(&visit.session).await? {
-            Some(loaded) if loaded.head.agenda.execute == Some(entry) => return Ok(()),
-            Some(loaded) => Guard::Version(loaded.version),
-            None => Guard::Absent,
-        };
-        let writes = vec![
-            Write {
-                key: head,
-                guard,
-                change: Change::Check,
-            },
-            Write {
-                key,
-                guard: Guard::Any,
-                change: Change::Delete,
-            },
-        ];
-        self.core
-            .commit_once(Commit {
-                id: CommitId::random(&*self.core.ids),
-                writes,
-            })
-            .await?;
-        Ok(())
+        match visit.entry {
+            Some(entry) => {
+                let group = Group::Execute;
+                self.core.drop_stray(group, &visit.session, entry).await
+            }
+            None => Ok(()),
+        }
     }
 
     async fn claim(&self, session: &SessionId, loaded: &Loaded) -> Result<bool, EngineError> {
@@ -486,80 +470,6 @@ impl Dispatcher {
             .map_err(|e| EngineError::Conflict(e.to_string()))?;
         self.seal(draft).await?;
         Ok(false)
-    }
-
-    /// Erases a deleted Session: environment, bytes, rows, and last the head with its agenda entry. Resumable at any point.
-    async fn erase(&self, session: &SessionId, loaded: &Loaded) -> Result<bool, EngineError> {
-        if let Some(config) = self.core.config(session).await?
-            && let Some(environment) = &config.environment
-        {
-            // A worker that keeps it open between Turns lets go when it hears that the Session is gone.
-            self.core.bell.ring(session.as_str());
-            let removed = self.environments.remove(&environment.id).await;
-            removed.map_err(|e| EngineError::Unavailable(e.to_string()))?;
-        }
-        self.core
-            .blobs
-            .delete_scope(&self.core.scope(&loaded.head.owner, session))
-            .await?;
-        let partition = keys::session_partition(session);
-        let mut from = String::new();
-        loop {
-            let range = Range {
-                partition: partition.clone(),
-                from,
-                until: None,
-                reverse: false,
-                limit: 20,
-            };
-            let page = self.core.store.range(&range).await?;
-            let doomed = page.records.iter().filter(|r| r.key.sort != keys::HEAD);
-            let writes: Vec<Write> = doomed
-                .map(|r| Write {
-                    key: r.key.clone(),
-                    guard: Guard::Any,
-                    change: Change::Delete,
-                })
-                .collect();
-            if !writes.is_empty() {
-                self.core
-                    .commit_once(Commit {
-                        id: CommitId::random(&*self.core.ids),
-                        writes,
-                    })
-                    .await?;
-            }
-            match page.records.last() {
-                Some(last) if page.more => from = format!("{}\0", last.key.sort),
-                _ => break,
-            }
-        }
-        let head = Key::new(partition, keys::HEAD);
-        let mut writes = vec![Write {
-            key: head,
-            guard: Guard::Version(loaded.version),
-            change: Change::Delete,
-        }];
-        for (group, due) in [
-            (Group::Execute, loaded.head.agenda.execute),
-            (Group::Deliver, loaded.head.agenda.deliver),
-        ] {
-            if let Some(due) = due {
-                let key = keys::agenda(group, session, due);
-                writes.push(Write {
-                    key,
-                    guard: Guard::Any,
-                    change: Change::Delete,
-                });
-            }
-        }
-        self.core
-            .commit_once(Commit {
-                id: CommitId::random(&*self.core.ids),
-                writes,
-            })
-            .await?;
-        Ok(true)
     }
 
     async fn seal(&self, draft: Draft) -> Result<(), EngineError> {

@@ -180,9 +180,11 @@ impl Live {
         let (Some(spec), Some(environment)) = (self.environment.clone(), environment) else {
             return Ok((None, Vec::new()));
         };
-        // An earlier Run of this Turn may have run commands; otherwise a Turn that opened nothing made nothing.
+        // Commands may have run in an earlier Run of this Turn, or before it paused in this one; otherwise a Turn that opened
+        // nothing made nothing.
         let opened = environment.opened().is_some()
-            || (self.loaded.head.environment_opened && self.resumed(turn).await?);
+            || (self.loaded.head.environment_opened
+                && (self.paused == Some(turn) || self.resumed(turn).await?));
         if !opened {
             return Ok((None, Vec::new()));
         }

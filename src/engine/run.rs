@@ -178,6 +178,8 @@ pub(super) struct Live {
     pub(super) rung: Arc<Notify>,
     /// The spec of the Session's environment, if it has one.
     pub(super) environment: Option<EnvironmentSpec>,
+    /// The Turn that paused in this Run, and perhaps goes on in it.
+    pub(super) paused: Option<u64>,
     /// The active Turn's row, once it was read. Nobody but the live Run changes it.
     pub(super) turn_row: Option<(u64, TurnRow)>,
 }
@@ -220,6 +222,7 @@ impl Live {
             config,
             row,
             rung,
+            paused: None,
             turn_row: None,
         })
     }
@@ -337,9 +340,12 @@ impl Live {
                 match core.commit_once(commit.clone()).await {
                     Ok(()) => {
                         // A lease that was given back may leave work for a dispatcher, and room for other work.
+                        let owes_delivery = head.agenda.deliver != self.loaded.head.agenda.deliver;
                         match head.fence.lease {
-                            Some(_) => core.bell.ring_change(self.session.as_str()),
-                            None => core.bell.ring(self.session.as_str()),
+                            Some(_) if !owes_delivery => {
+                                core.bell.ring_change(self.session.as_str());
+                            }
+                            _ => core.bell.ring(self.session.as_str()),
                         }
                         self.loaded = Loaded {
                             head,

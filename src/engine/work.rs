@@ -76,7 +76,10 @@ impl Live {
         };
         match ending {
             Some(ending) => self.settle(ending, environment, last_ops).await,
-            None => self.pause(last_ops).await,
+            None => {
+                self.paused = Some(turn.number);
+                self.pause(last_ops).await
+            }
         }
     }
 
@@ -186,6 +189,8 @@ impl Live {
         let renew = Duration::from_millis((settings.lease_ms / 3).max(1));
         let mut renew_at = Instant::now() + renew;
         let mut leaving = self.worker.leaving();
+        // It may have been asked to leave since this Run last looked.
+        leaving.mark_changed();
         let mut leave_at = None;
         let rung = Arc::clone(&self.rung);
         self.look_at_head(desk).await?;
@@ -492,6 +497,8 @@ impl Live {
                 apply(draft, op, generation);
             }
             draft.head.active_ms = draft.now_ms;
+            // What was observed must not be counted twice because an answer was lost.
+            draft.anchor();
             Ok(())
         })
         .await?;

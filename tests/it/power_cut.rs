@@ -105,7 +105,7 @@ fn is_stopped(pid: u32) -> bool {
 fn make_image(image: &Path) {
     let file = File::create(image).expect("a file");
     file.set_len(IMAGE_BYTES).expect("it is sparse");
-    let made = Command::new("mkfs.ext4")
+    let made = mkfs()
         .args(["-q", "-F", "-E", "lazy_itable_init=0"])
         .arg(image)
         .stderr(Stdio::null())
@@ -114,6 +114,14 @@ fn make_image(image: &Path) {
         made.is_ok_and(|status| status.success()),
         "mkfs.ext4 makes an image"
     );
+}
+
+/// The program that makes file systems; not every PATH has its directory.
+fn mkfs() -> Command {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new("mkfs.ext4");
+    command.env("PATH", format!("{path}:/usr/sbin:/sbin"));
+    command
 }
 
 /// A loop mount, until dropped.
@@ -148,7 +156,7 @@ fn possible() -> Result<(), String> {
     if !rustix::process::geteuid().is_root() {
         return Err("it needs root to mount disk images".to_owned());
     }
-    let found = Command::new("mkfs.ext4").arg("-V").output();
+    let found = mkfs().arg("-V").output();
     if found.is_err() {
         return Err("mkfs.ext4 is not installed".to_owned());
     }

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 
 use rat_things::backend::local::store::{Durability, SqliteStore, StoreOptions};
-use rat_things::engine::ports::{Committed, Store};
+use rat_things::engine::ports::{Committed, Store, StoreError};
 
 use crate::store_child::skip;
 use crate::workload::{Heads, Random, SESSIONS};
@@ -38,6 +38,28 @@ async fn each_lone_commit_is_one_sync() {
         (stats.commits, stats.syncs),
         (COUNTED as u64, COUNTED as u64)
     );
+}
+
+/// What a repeat finds may be the work of a process that was killed before its sync, so the answer waits for one.
+#[tokio::test]
+async fn a_repeat_is_synced_and_a_conflict_is_not() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let path = dir.path().join("store.db");
+    let store = SqliteStore::open(&path, StoreOptions::default()).expect("a new database");
+    let once = Heads::new().accept(1, &mut Random(1));
+    let late = Heads::new().accept(1, &mut Random(2));
+    assert_eq!(
+        store.commit(once.clone()).await,
+        Ok(Committed { repeated: false })
+    );
+    assert_eq!(store.commit(once).await, Ok(Committed { repeated: true }));
+    assert_eq!((store.stats().syncs, store.stats().repeats), (2, 1));
+    let conflict = store.commit(late).await;
+    assert!(
+        matches!(conflict, Err(StoreError::Conflict(_))),
+        "{conflict:?}"
+    );
+    assert_eq!((store.stats().syncs, store.stats().commits), (2, 1));
 }
 
 /// What the child of the next test does: commits one by one, with marks around those that count.

@@ -181,3 +181,57 @@ fn holds(guard: Guard, row: Option<&Row>) -> bool {
         Guard::Version(wanted) => row.is_some_and(|row| row.version == wanted),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commit(n: u8) -> Commit {
+        Commit {
+            id: CommitId([n; 16]),
+            writes: vec![Write {
+                key: Key::new("p", n.to_string()),
+                guard: Guard::Absent,
+                change: Change::Put(vec![n]),
+            }],
+        }
+    }
+
+    #[tokio::test]
+    async fn each_fault_answers_and_applies_as_it_says() {
+        let away = StoreError::Unavailable("away".to_owned());
+        let fault = away.clone();
+        let store = MemoryStore::with_faults(Box::new(move |commit| match commit.id.0[0] {
+            1 => Fault::FailBefore(fault.clone()),
+            2 => Fault::Throttle,
+            3 => Fault::ApplyThenUnknown,
+            _ => Fault::None,
+        }));
+        let lost = StoreError::Unknown("the answer was lost".to_owned());
+        for (n, answer, applied) in [
+            (1, Err(away), false),
+            (2, Err(StoreError::Throttled), false),
+            (3, Err(lost), true),
+            (4, Ok(Committed { repeated: false }), true),
+        ] {
+            assert_eq!(store.commit(commit(n)).await, answer);
+            let found = store.get(&Key::new("p", n.to_string())).await;
+            assert_eq!(found.map(|row| row.is_some()), Ok(applied), "{n}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_lost_answer_is_settled_by_a_repeat() {
+        let calls = std::sync::atomic::AtomicU32::new(0);
+        let store = MemoryStore::with_faults(Box::new(move |_| {
+            match calls.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+                0 => Fault::ApplyThenUnknown,
+                _ => Fault::None,
+            }
+        }));
+        let lost = store.commit(commit(1)).await;
+        assert!(matches!(lost, Err(StoreError::Unknown(_))), "{lost:?}");
+        let settled = store.commit(commit(1)).await;
+        assert_eq!(settled, Ok(Committed { repeated: true }));
+    }
+}

@@ -6,6 +6,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::drain::{GIVE_BACK_MS, drain, end_others};
 use super::lock::{self, Note};
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
@@ -18,11 +19,10 @@ use crate::engine::ports::Range;
 const LOOK_MS: u64 = 1_000;
 /// A worker that holds nothing but idle environments may leave after this.
 const WORKER_IDLE_MS: u64 = 300_000;
-/// What workers get beyond the grace period to give their leases back.
-const GIVE_BACK_MS: u64 = 5_000;
 
 /// Runs the daemon.
 pub async fn run(context: &mut Context, background: bool) -> Result<(), CliError> {
+    context.settings.may_change("daemon run")?;
     let local = compose::open(&context.settings).await?;
     let given = match background {
         true => lock::inherit(&local.places).map_err(cannot_lock)?,
@@ -56,25 +56,30 @@ pub async fn run(context: &mut Context, background: bool) -> Result<(), CliError
         .say
         .note(format!("daemon runs on {}", local.places.root.display()));
     let idle_exit = background.then(|| Duration::from_millis(context.settings.daemon.idle_exit_ms));
-    loop {
+    // `Some` as long as nobody else can be the daemon.
+    let held = loop {
         let asked = wait(&local, &compute, idle_exit, &mut signals).await;
         if asked {
-            break;
+            break Some(held);
         }
         // Nobody needs it: let go first, look once more, and only then leave. What is accepted after that look finds the lock
         // free and starts another daemon.
         drop(held);
         if !owes_work(&local).await {
-            break;
+            break None;
         }
         match lock::take(&local.places).map_err(cannot_lock)? {
             Some(again) => held = again,
-            None => break,
+            None => break None,
         }
-    }
+    };
     stop.send_replace(true);
     let _ = dispatching.await;
+    let since = Instant::now();
     drain(context, &compute).await;
+    if held.is_some() {
+        end_others(context, &local, since).await;
+    }
     Ok(())
 }
 
@@ -148,29 +153,6 @@ async fn owes_work(local: &Local) -> bool {
         }
     }
     false
-}
-
-/// Running Turns get the grace period; then their leases are given back, and what does not leave is ended.
-async fn drain(context: &mut Context, compute: &compose::WorkerPool) {
-    let grace_ms = context.settings.daemon.grace_ms;
-    if !compute.idle() {
-        let grace = crate::text::duration(grace_ms);
-        context
-            .console
-            .say
-            .note(format!("stopping; running turns get {grace}"));
-    }
-    compute.ask_leave(grace_ms).await;
-    let patience = Duration::from_millis(grace_ms + GIVE_BACK_MS);
-    if tokio::time::timeout(patience, compute.all_gone())
-        .await
-        .is_err()
-    {
-        context
-            .console
-            .say
-            .warn("a worker did not leave; its turns go on as soon as a daemon runs");
-    }
 }
 
 struct Signals {

@@ -99,7 +99,7 @@ async fn store(local: &Local) -> Check {
     let path = local.places.store();
     if let Some(first) = health.problems.first() {
         let found = format!(
-            "{} is damaged in {} place(s), the first: {first}",
+            "{} is damaged, in {} places or more; the first: {first}",
             path.display(),
             health.problems.len()
         );
@@ -128,7 +128,7 @@ async fn work(context: &Context, local: &Local) -> Vec<Check> {
         .count();
     let mut checks = vec![the_daemon(context, local, overdue)];
     if quarantined > 0 {
-        let found = format!("{quarantined} run(s) are in quarantine");
+        let found = format!("runs in quarantine: {quarantined}");
         checks.push(
             Check::warning("agenda", found)
                 .fix("rat-things runs list --all-active")
@@ -144,7 +144,7 @@ fn the_daemon(context: &Context, local: &Local, overdue: usize) -> Check {
     let log = local.places.logs().join("daemon.log");
     match daemon::running(&local.places) {
         Some(note) if note.version != own => {
-            let found = format!("runs with version {}, and this is {own}", note.version);
+            let found = format!("it is of version {}, and this is {own}", note.version);
             Check::warning(NAME, found).fix("rat-things daemon stop && rat-things daemon start")
         }
         Some(note) => {
@@ -152,11 +152,11 @@ fn the_daemon(context: &Context, local: &Local, overdue: usize) -> Check {
             let log = log.display();
             Check::ok(
                 NAME,
-                format!("runs since {age}, version {own}; its log is {log}"),
+                format!("running for {age}, version {own}; its log is {log}"),
             )
         }
         None if overdue > 0 => {
-            let found = format!("{overdue} session(s) owe work and no daemon runs");
+            let found = format!("sessions that owe work while no daemon runs: {overdue}");
             Check::failed(NAME, found).fix("rat-things daemon start")
         }
         None => {
@@ -185,8 +185,8 @@ fn workers(places: &Places) -> Check {
         (true, n) => Check::ok(NAME, format!("{n} running, none without a daemon")),
         (false, _) => {
             let found = format!(
-                "process(es) {} lost their daemon; they finish their turns and leave",
-                orphans.join(", ")
+                "these lost their daemon, finish their turns and leave: process {}",
+                orphans.join(", process ")
             );
             Check::warning(NAME, found)
                 .fix("wait for them, or end them with kill: their turns go on with another worker")

@@ -10,7 +10,7 @@ use crate::cli::show;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   rat-things sessions artifacts sess_7f
-  rat-things artifacts get sess_7f artf_2a --to report.md")]
+  rat-things sessions artifacts sess_7f --turn turn_3k -o wide")]
 pub struct Args {
     /// The Session: its id, or the beginning of it
     session: String,

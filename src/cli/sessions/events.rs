@@ -3,7 +3,7 @@
 use crate::api::{Event, SessionStatus};
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
-use crate::cli::follow::change_of;
+use crate::cli::follow::{Interrupts, change_of};
 use crate::cli::out::{Cell, CliError, Column, Table};
 use crate::engine::read::SessionRead;
 
@@ -98,6 +98,7 @@ async fn follow(
     mut after: Option<String>,
 ) -> Result<(), CliError> {
     let mut rings = local.core.bell.listen();
+    let mut interrupts = Interrupts::listen()?;
     let out = &mut context.console.out;
     loop {
         let (events, more) = local
@@ -114,7 +115,7 @@ async fn follow(
             continue;
         }
         match read.head.status() {
-            SessionStatus::InProgress => change_of(&mut rings, &read.id).await?,
+            SessionStatus::InProgress => change_of(&mut rings, &mut interrupts, &read.id).await?,
             _ => return Ok(()),
         }
         // What the head says now has its events in the journal already.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
 use crate::cli::daemon;
-use crate::cli::follow::{Followed, Until, follow, verdict};
+use crate::cli::follow::{Followed, Interrupts, Until, follow, verdict};
 use crate::cli::out::{CliError, codes};
 use crate::engine::ids::SessionId;
 
@@ -84,7 +84,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     let followed = match args.timeout {
         Some(timeout) => tokio::time::timeout(timeout, following)
             .await
-            .map_err(|_| over_time())??,
+            .map_err(|_| over_time(&read.id))??,
         None => following.await?,
     };
     if followed == Followed::Detached {
@@ -93,11 +93,12 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     verdict(followed)
 }
 
-fn over_time() -> CliError {
+fn over_time(session: &SessionId) -> CliError {
     CliError::new(
         codes::TIMEOUT,
         "the session's work is not over yet; it goes on",
     )
+    .hint(format!("rat-things sessions explain {session}"))
 }
 
 /// Waits without printing.
@@ -109,6 +110,7 @@ pub(super) async fn until_over(
 ) -> Result<Followed, CliError> {
     const LOOK: Duration = Duration::from_millis(250);
     let mut rings = local.core.bell.listen();
+    let mut interrupts = Interrupts::listen()?;
     let deadline = timeout.map(|timeout| tokio::time::Instant::now() + timeout);
     loop {
         let read = local.core.read_session(&local.owner, session).await?;
@@ -128,7 +130,7 @@ pub(super) async fn until_over(
             return Ok(Followed::Waits);
         }
         if deadline.is_some_and(|deadline| tokio::time::Instant::now() >= deadline) {
-            return Err(over_time());
+            return Err(over_time(session));
         }
         let look = deadline.map_or(LOOK, |d| {
             LOOK.min(d.saturating_duration_since(tokio::time::Instant::now()))
@@ -136,7 +138,7 @@ pub(super) async fn until_over(
         tokio::select! {
             _ = rings.recv() => {}
             () = tokio::time::sleep(look) => {}
-            _ = tokio::signal::ctrl_c() => return Err(CliError::interrupted()),
+            () = interrupts.heard() => return Err(CliError::interrupted()),
         }
     }
 }

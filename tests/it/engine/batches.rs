@@ -2,10 +2,10 @@
 
 use pretty_assertions::assert_eq;
 use rat_things::api::TurnStatus;
-use rat_things::engine::accept::{MAX_BATCH, Prepared};
 use rat_things::engine::error::EngineError;
 use rat_things::engine::input::NoOp;
 use rat_things::engine::keys;
+use rat_things::engine::prepare::{MAX_BATCH, Prepared};
 use rat_things::engine::receipt::Outcome;
 use rat_things::engine::settle::Ending;
 use rat_things::engine::turn::TurnRow;
@@ -181,7 +181,6 @@ fn a_queued_turn_of_many_messages_is_cancelled_without_a_worker() {
 
 #[test]
 fn a_steer_outlives_the_turn_that_was_cancelled_before_it_was_taken() {
-    let mut bench = Bench::new();
     for messages in [1, 3, MAX_BATCH] {
         let mut bench = Bench::new();
         bench.accept(&event(messages)).expect("accepted");

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rat_things::backend::memory::ids::SeededIds;
-use rat_things::engine::accept::{Prepared, Rows, decide};
+use rat_things::engine::accept::{Rows, decide};
 use rat_things::engine::claim::{begin_turn, claim};
 use rat_things::engine::core::{Loaded, Settings};
 use rat_things::engine::draft::Draft;
@@ -18,6 +18,7 @@ use rat_things::engine::observe::{Op, apply};
 use rat_things::engine::ports::{
     Change, Claim, Commit, ExecutionId, Guard, Key, MAX_COMMIT_ROWS, Record,
 };
+use rat_things::engine::prepare::Prepared;
 use rat_things::engine::receipt::{Outcome, ReceiptRow};
 use rat_things::engine::recover::release_lost;
 use rat_things::engine::session::{ActiveTurn, Head};

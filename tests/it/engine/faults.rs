@@ -1,14 +1,14 @@
 //! The store fails once, at every commit of a whole story, in every way: nobody who reads the Session can tell.
 
 use pretty_assertions::assert_eq;
-use rat_things::api::{SessionStatus, TurnStatus};
+use rat_things::api::{SessionStatus, TurnStatus, parse_session_update};
 use rat_things::backend::memory::Fault;
 use rat_things::engine::ids::SessionId;
 use serde_json::json;
 use std::sync::Arc;
 
 use super::perils::{Fuse, NthCommit, Peril, Role, WAYS};
-use super::world::{Setup, World, answer_to, eventually, lines, managed, next_turn};
+use super::world::{OWNER, Setup, World, answer_to, eventually, lines, managed, next_turn};
 
 /// What a story leaves to be seen.
 #[derive(Debug, PartialEq)]
@@ -34,7 +34,7 @@ fn setup(store: &Arc<rat_things::backend::memory::MemoryStore>) -> Setup {
 
 /// A Turn with two commands and a steer; one that calls a function; one that is cancelled at work with another behind it.
 async fn story(world: &World) -> (SessionId, Story) {
-    let first = managed("@exec one\n@exec two\n@sleep 60000\n@say first");
+    let first = managed("@exec one\n@exec two\n@sleep 15000\n@say first");
     let session = world.create_surely("create", first).await;
     world.items_reach(&session, 3).await;
     let call = "@exec three\n@call ask {\"q\":1}\n@say thanks";
@@ -89,7 +89,9 @@ async fn ending(world: &World, session: &SessionId) {
 #[tokio::test(start_paused = true)]
 async fn the_story_is_as_it_should_be() {
     let world = setup(&Arc::default()).build();
-    let (session, told) = story(&world).await;
+    let (session, mut told) = story(&world).await;
+    // How a model counts is its own affair.
+    assert!(std::mem::take(&mut told.tokens) > 1_000);
     insta::assert_debug_snapshot!(told);
     ending(&world, &session).await;
 }
@@ -159,5 +161,56 @@ async fn a_store_call_of_worker_or_daemon_that_fails_once_changes_nothing_that_c
             n += 1;
         }
         assert!(n > 30, "only {n} calls");
+    }
+}
+
+/// The Session of a world that has one.
+fn only_session(world: &World) -> SessionId {
+    let records = world.store.records();
+    let found = records
+        .iter()
+        .find_map(|record| record.key.partition.strip_prefix("S/"));
+    SessionId::parse(found.expect("there is a session")).expect("a partition of a session")
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_lost_just_before_somebody_else_commits_changes_nothing_that_can_be_seen()
+{
+    let (_, untroubled) = story(&setup(&Arc::default()).build()).await;
+    for role in [Role::Worker, Role::Daemon] {
+        let mut n = 0;
+        loop {
+            let fuse = Fuse::new(role, n, Peril::LosesAnswer);
+            let world = Setup {
+                fuse: Some(fuse.clone()),
+                ..setup(&Arc::default())
+            }
+            .build();
+            let world = Arc::new(world);
+            let (beside, loses) = (world.clone(), fuse.clone());
+            let meddler = tokio::spawn(async move {
+                let life = loses.victim().await;
+                let session = only_session(&beside);
+                let metadata = json!({ "metadata": { "seen": "meanwhile" } }).to_string();
+                let update = parse_session_update(metadata.as_bytes()).expect("a valid update");
+                let updated = beside.core.update_session(OWNER, &session, &update).await;
+                updated.expect("updated");
+                life.thaw();
+            });
+            let (session, told) = story(&world).await;
+            assert_eq!(told, untroubled, "{role:?}, commit {n}");
+            let metadata = world.read(&session).await.config.metadata;
+            assert_eq!(
+                metadata.contains_key("seen"),
+                fuse.blown(),
+                "{role:?}, commit {n}"
+            );
+            meddler.abort();
+            if !fuse.blown() {
+                break;
+            }
+            n += 1;
+        }
+        assert!(n >= 3, "only {n} commits");
     }
 }

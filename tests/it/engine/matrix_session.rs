@@ -1,10 +1,10 @@
 //! Every situation of a Session against every input, and against every reason to look at it.
 
-use rat_things::engine::accept::Prepared;
 use rat_things::engine::error::EngineError;
 use rat_things::engine::fence::RunState;
 use rat_things::engine::observe::Op;
 use rat_things::engine::ports::ExecutionId;
+use rat_things::engine::prepare::Prepared;
 use rat_things::engine::receipt::Outcome;
 use rat_things::engine::recover::{Step, step};
 use rat_things::engine::session::{Head, QUARANTINE_PROBE_MS};

@@ -4,6 +4,7 @@
 //! instants of one role and, at the chosen one, stops that one program for ever: nothing of it goes on, as after `kill -9`. A
 //! frozen program can be thawed later: a zombie.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -12,10 +13,10 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use rat_things::backend::memory::{Fault, MemoryStore};
 use rat_things::engine::ports::{
-    BlobError, BlobRef, BlobScope, BlobSource, Blobs, CaptureLimits, Commit, Committed,
+    BlobError, BlobRef, BlobScope, BlobSource, Blobs, CaptureLimits, Commit, Committed, Courier,
     Environment, EnvironmentError, EnvironmentSpec, Environments, ExecEnd, ExecSpec, Isolation,
-    Key, Model, ModelError, ModelEvent, ModelRequest, ModelStream, Opened, Outputs, Page, Range,
-    Record, Store, StoreError,
+    Key, Model, ModelError, ModelEvent, ModelRequest, ModelStream, Opened, Outputs, Page, Parcel,
+    Range, Record, Sent, Store, StoreError,
 };
 use tokio::io::AsyncRead;
 use tokio::sync::{Notify, mpsc, watch};
@@ -68,6 +69,8 @@ pub enum Role {
     Worker,
     /// It dispatches.
     Daemon,
+    /// It carries deliveries out.
+    Deliverer,
 }
 
 /// What happens at the chosen instant.
@@ -79,6 +82,8 @@ pub enum Peril {
     Stops,
     /// The call fails: the store answers that it is unavailable. (before store calls only)
     Fails,
+    /// The program stops with its commit applied; thawed, it is told that nobody knows whether it was. (after commits only)
+    LosesAnswer,
 }
 
 /// Counts the instants of one role, and does something at one of them.
@@ -87,6 +92,8 @@ pub struct Fuse {
     at: usize,
     peril: Peril,
     seen: AtomicUsize,
+    /// Which life has an environment open.
+    holders: Mutex<HashMap<String, Arc<Life>>>,
     blown: watch::Sender<Option<(Arc<Life>, &'static str)>>,
 }
 
@@ -103,6 +110,7 @@ impl Fuse {
             at,
             peril,
             seen: AtomicUsize::new(0),
+            holders: Mutex::default(),
             blown: watch::Sender::new(None),
         })
     }
@@ -118,6 +126,18 @@ impl Fuse {
             .borrow()
             .as_ref()
             .map_or("nowhere", |(_, place)| place)
+    }
+
+    fn hold(&self, environment: &str, life: &Arc<Life>) -> Option<Arc<Life>> {
+        let mut holders = self.holders.lock().expect("no test panics with it");
+        holders.insert(environment.to_owned(), life.clone())
+    }
+
+    fn holds(&self, environment: &str, life: &Arc<Life>) -> bool {
+        let holders = self.holders.lock().expect("no test panics with it");
+        holders
+            .get(environment)
+            .is_some_and(|holder| Arc::ptr_eq(holder, life))
     }
 
     /// Waits until it blows; whose life it was.
@@ -177,26 +197,30 @@ impl Life {
         }
     }
 
-    /// One instant. Whether the call that begins now fails.
+    /// One instant. Whether the call fails here.
     async fn instant(self: &Arc<Self>, place: &'static str) -> bool {
         self.while_stopped().await;
         let fuse = &self.fuse;
         if fuse.peril == Peril::None || fuse.role != self.role {
             return false;
         }
-        let failing = place.starts_with("store before");
-        if fuse.peril == Peril::Fails && !failing {
+        let counts = match fuse.peril {
+            Peril::Fails => place == "store before",
+            Peril::LosesAnswer => place == "commit after",
+            Peril::Stops | Peril::None => true,
+        };
+        if !counts {
             return false;
         }
         if fuse.seen.fetch_add(1, Ordering::SeqCst) != fuse.at {
             return false;
         }
-        if fuse.peril == Peril::Stops {
+        if fuse.peril != Peril::Fails {
             self.stop();
         }
         fuse.blown.send_replace(Some((self.clone(), place)));
         self.while_stopped().await;
-        fuse.peril == Peril::Fails
+        fuse.peril != Peril::Stops
     }
 
     async fn store_call(self: &Arc<Self>) -> Result<(), StoreError> {
@@ -245,8 +269,10 @@ impl Store for Of<dyn Store> {
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
         self.life.store_call().await?;
         let answer = self.port.commit(commit).await;
-        self.life.instant("commit after").await;
-        answer
+        match self.life.instant("commit after").await {
+            true => Err(StoreError::Unknown("by plan".into())),
+            false => answer,
+        }
     }
 }
 
@@ -287,6 +313,11 @@ impl Blobs for Of<dyn Blobs> {
 impl Environments for Of<dyn Environments> {
     async fn open(&self, spec: &EnvironmentSpec) -> Result<Opened, EnvironmentError> {
         self.life.instant("environment before").await;
+        // One process holds an environment at a time; opening it ends an earlier holder's.
+        let before = self.life.fuse.hold(&spec.id, &self.life);
+        if before.is_some_and(|holder| !Arc::ptr_eq(&holder, &self.life)) {
+            self.port.close(&spec.id).await;
+        }
         let opened = self.port.open(spec).await?;
         Ok(Opened {
             environment: Of::new(&self.life, opened.environment),
@@ -296,7 +327,9 @@ impl Environments for Of<dyn Environments> {
 
     async fn close(&self, id: &str) {
         self.life.instant("environment closes").await;
-        self.port.close(id).await;
+        if self.life.fuse.holds(id, &self.life) {
+            self.port.close(id).await;
+        }
     }
 
     async fn remove(&self, id: &str) -> Result<(), EnvironmentError> {
@@ -354,6 +387,16 @@ impl Model for Of<dyn Model> {
 
     fn name(&self) -> String {
         self.port.name()
+    }
+}
+
+#[async_trait]
+impl Courier for Of<dyn Courier> {
+    async fn send(&self, parcel: &Parcel) -> Sent {
+        self.life.instant("parcel before").await;
+        let answer = self.port.send(parcel).await;
+        self.life.instant("parcel after").await;
+        answer
     }
 }
 

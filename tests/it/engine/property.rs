@@ -4,7 +4,6 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 use rat_things::api::TurnStatus;
-use rat_things::engine::accept::{MAX_BATCH, Prepared};
 use rat_things::engine::error::EngineError;
 use rat_things::engine::fence::RunState;
 use rat_things::engine::input::{Body, EndRow, InputState};
@@ -12,6 +11,7 @@ use rat_things::engine::item::{ItemBody, ItemRow};
 use rat_things::engine::keys;
 use rat_things::engine::observe::Op;
 use rat_things::engine::ports::ModelUsage;
+use rat_things::engine::prepare::{MAX_BATCH, Prepared};
 use rat_things::engine::receipt::Outcome;
 use rat_things::engine::session::{Head, MAX_PENDING};
 use rat_things::engine::settle::Ending;

@@ -2,7 +2,7 @@
 
 use pretty_assertions::assert_eq;
 use rat_things::api::{SessionStatus, TurnStatus};
-use rat_things::engine::ports::{Clock, ExecutionId, RunGrant};
+use rat_things::engine::ports::{ExecutionId, RunGrant};
 use serde_json::json;
 
 use super::world::{World, answer_to, lines, managed, next_turn};

@@ -14,11 +14,12 @@ use rat_things::backend::memory::ids::SeededIds;
 use rat_things::backend::model::demo::DemoModel;
 use rat_things::engine::accept::Accepted;
 use rat_things::engine::core::{Core, Settings};
+use rat_things::engine::deliver::{Deliverer, Policy};
 use rat_things::engine::dispatch::Dispatcher;
 use rat_things::engine::error::EngineError;
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::ports::{
-    Blobs, Clock, Environments, ExecSpec, Harness, Model, RunGrant, Store,
+    Blobs, Clock, Courier, Environments, ExecSpec, Harness, Model, RunGrant, Store,
 };
 use rat_things::engine::read::{ListQuery, SessionRead};
 use rat_things::engine::run::Worker;
@@ -93,6 +94,7 @@ pub struct World {
     /// The worker of all runs, in a world without a fuse.
     pub worker: Arc<Worker>,
     fuse: Arc<Fuse>,
+    workers: Arc<Mutex<Vec<Arc<Worker>>>>,
     daemon: Mutex<Arc<Life>>,
     stop: watch::Sender<bool>,
 }
@@ -141,11 +143,16 @@ impl Setup {
         };
         let worker = programs.worker(0);
         let shared = worker.clone();
+        let workers = Arc::new(Mutex::new(vec![worker.clone()]));
+        let all = workers.clone();
         let compute = Mortal::new(Arc::new(move |grant: RunGrant| {
             let worker = match alone {
                 true => programs.worker(grant.generation),
                 false => shared.clone(),
             };
+            all.lock()
+                .expect("no test panics with it")
+                .push(worker.clone());
             Box::pin(async move { worker.run(grant).await })
         }));
         let world = World {
@@ -157,6 +164,7 @@ impl Setup {
             asked,
             compute,
             worker,
+            workers,
             daemon: Mutex::new(Life::new(Role::Daemon, 0, &fuse)),
             fuse,
             stop: watch::Sender::new(false),
@@ -219,6 +227,28 @@ impl World {
     pub fn kill_dispatcher(&self) {
         self.daemon.lock().expect("no test panics with it").stop();
         self.stop.send_replace(true);
+    }
+
+    /// Starts a deliverer, which may end with this fuse; a stop for it, and its life.
+    pub fn start_delivering(
+        &self,
+        courier: Arc<dyn Courier>,
+        policy: Policy,
+        fuse: &Arc<Fuse>,
+    ) -> (watch::Sender<bool>, Arc<Life>) {
+        let life = Life::new(Role::Deliverer, 0, fuse);
+        let courier = Of::new(&life, courier);
+        let deliverer = Deliverer::new(of(&self.core, &life), courier, policy);
+        let stop = watch::Sender::new(false);
+        tokio::spawn(deliverer.run(stop.subscribe()));
+        (stop, life)
+    }
+
+    /// Asks all workers so far to leave.
+    pub fn leave(&self, grace_ms: u64) {
+        for worker in self.workers.lock().expect("no test panics with it").iter() {
+            worker.leave(grace_ms);
+        }
     }
 
     /// Kills a worker where it is; the processes it had begun die with it.
@@ -297,6 +327,12 @@ impl World {
     /// Sends one text message.
     pub async fn say(&self, session: &SessionId, key: &str, text: &str) -> Accepted {
         self.send_surely(session, key, serde_json::json!([message(text)]))
+            .await
+    }
+
+    /// Sends one text message for the next Turn.
+    pub async fn say_next(&self, session: &SessionId, key: &str, text: &str) -> Accepted {
+        self.send_surely(session, key, serde_json::json!([next_turn(text)]))
             .await
     }
 }

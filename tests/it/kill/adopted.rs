@@ -96,6 +96,23 @@ fn the_death_of_an_adopted_worker_is_noticed_and_its_turn_goes_on() {
 }
 
 #[test]
+fn a_stop_reaches_workers_that_outlived_their_daemon() {
+    let rat = Rat::with("daemon.grace_ms = 300");
+    let session = rat.create(&script(2, 600_000));
+    let records = Records::open(&rat);
+    until_claimed(&records, &rat, &session, 1);
+    kill_daemon(&rat);
+    rat.ok(&["daemon", "start"]);
+    assert_eq!(rat.program(Role::Worker).len(), 1, "of the daemon before");
+    rat.ok(&["daemon", "stop"]);
+    assert_eq!(rat.program(Role::Worker).len(), 0, "{}", rat.logs());
+    let head = records.alive(&session);
+    assert_eq!((head.fence.lease, head.fence.quarantine), (None, None));
+    assert!(head.turn.is_some(), "it goes on with the next daemon");
+    rat.stop();
+}
+
+#[test]
 fn a_session_goes_on_elsewhere_while_its_old_worker_is_busy_with_another() {
     let rat = Rat::new();
     let records = Records::open(&rat);

@@ -43,7 +43,7 @@ fn a_turn_completes_once_wherever_it_is_killed() {
     let took = started.elapsed().as_secs_f64();
     let _ = writeln!(
         std::io::stderr(),
-        "{} in {took:.1} s",
+        "{}; all in {took:.1} s",
         summary(seed, &outcomes)
     );
     let failures = failures.into_inner().expect("held");
@@ -62,7 +62,8 @@ fn summary(seed: u64, outcomes: &[Outcome]) -> String {
     format!(
         "kill at any instant: seed {seed}, {} rounds; hit worker {}, daemon {}, both {}, nobody {}; \
          queued {}, between commands {}, in a command {}, in a later turn {}, afterwards {}; \
-         unknown outcomes {} (of {} the effect is missing); steer became a turn of its own {}",
+         unknown outcomes {} (of {} the effect is missing); steer became a turn of its own {}; \
+         slowest end {:.1} s after its kill",
         outcomes.len(),
         target(Target::Worker),
         target(Target::Daemon),
@@ -76,5 +77,9 @@ fn summary(seed: u64, outcomes: &[Outcome]) -> String {
         outcomes.iter().map(|o| o.unknown).sum::<usize>(),
         outcomes.iter().map(|o| o.missing).sum::<usize>(),
         count(&|o| o.turns == 3),
+        outcomes
+            .iter()
+            .map(|o| o.went_on.as_secs_f64())
+            .fold(0.0, f64::max),
     )
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use rat_things::api::TurnStatus;
+use rat_things::backend::local::process::ProcessIdentity;
 use rat_things::engine::session::Head;
 
 use super::dice::Dice;
@@ -16,7 +17,7 @@ pub const COMMANDS: usize = 10;
 /// Commits of an undisturbed Turn of ten commands: accepted, claimed, one for each command, ended.
 const REVISIONS: u64 = 13;
 /// Longest pause of one command, and longest delay between an instant's commit and its kill.
-const PAUSE_MS: u64 = 40;
+const PAUSE_MS: u64 = 60;
 
 /// Whom the kill is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +81,8 @@ pub struct Outcome {
     pub missing: usize,
     /// Turns that the inputs became.
     pub turns: usize,
+    /// From the kill to the end of everything that was sent.
+    pub went_on: Duration,
 }
 
 impl Plan {
@@ -87,10 +90,10 @@ impl Plan {
         Plan {
             target: dice.pick(&[Target::Worker, Target::Daemon, Target::Both]),
             daemon_first: dice.below(2) == 0,
-            kill_at: 1 + dice.below(REVISIONS),
+            kill_at: 1 + dice.below(REVISIONS + 1),
             kill_delay: Duration::from_micros(dice.pick(&[0, 1, 1]) * dice.below(PAUSE_MS * 1_000)),
-            steer_at: 1 + dice.below(REVISIONS + 1),
-            queue_at: 1 + dice.below(REVISIONS + 1),
+            steer_at: 1 + dice.below(REVISIONS + 3),
+            queue_at: 1 + dice.below(REVISIONS + 3),
             revival: dice.pick(&[Revival::Start, Revival::Wait]),
             writer: 1 + usize::try_from(dice.below(COMMANDS as u64)).expect("small"),
             pauses: (0..COMMANDS)
@@ -132,12 +135,8 @@ pub const QUEUED: &str = "@exec echo queued >> /workspace/log.txt\n@say heard th
 /// Plays a round and checks everything.
 pub fn play(plan: &Plan) -> Outcome {
     let rat = Rat::new();
-    let session = rat.create(&plan.script());
     let records = Records::open(&rat);
-    let turn = rat.turns(&session)[0]["id"]
-        .as_str()
-        .expect("an id")
-        .to_owned();
+    let session = rat.create(&plan.script());
     let mut hit = None;
     std::thread::scope(|scope| {
         // The client knows nothing of kills: what it sends is accepted all the same.
@@ -150,8 +149,10 @@ pub fn play(plan: &Plan) -> Outcome {
     });
     let hit = hit.expect("struck");
     records.until_idle(&session, &rat);
+    let went_on = hit.at.elapsed();
     rat.stop();
-    verdict::check(plan, &rat, &records, &session, &turn, &hit)
+    let outcome = verdict::check(plan, &rat, &records, &session, &hit);
+    Outcome { went_on, ..outcome }
 }
 
 /// Sends the steer and the queued message at their instants, in either order.
@@ -180,31 +181,48 @@ fn wait_for(revision: u64, records: &Records, session: &str) {
 
 /// What was hit, and in which state.
 pub struct Hit {
+    pub at: Instant,
     pub processes: Vec<Process>,
     pub moment: Moment,
-    /// The head when everything that was hit was gone. Where nobody was left, it can't have changed since.
+    /// The head when everything that was hit was gone.
     pub after: Head,
 }
 
 fn strike(plan: &Plan, rat: &Rat, session: &str, records: &Records) -> Hit {
     wait_for(plan.kill_at, records, session);
     std::thread::sleep(plan.kill_delay);
-    let roles: &[Role] = match (plan.target, plan.daemon_first) {
-        (Target::Worker, _) => &[Role::Worker],
-        (Target::Daemon, _) => &[Role::Daemon],
-        (Target::Both, true) => &[Role::Daemon, Role::Worker],
-        (Target::Both, false) => &[Role::Worker, Role::Daemon],
+    let worker =
+        || owner(records, session).map_or_else(|| rat.program(Role::Worker), |one| vec![one]);
+    let daemon = || {
+        rat.program_by_note()
+            .map_or_else(|| rat.program(Role::Daemon), |one| vec![one])
     };
-    let mut doomed: Vec<Process> = roles.iter().flat_map(|role| rat.program(*role)).collect();
+    let mut doomed = match (plan.target, plan.daemon_first) {
+        (Target::Worker, _) => worker(),
+        (Target::Daemon, _) => daemon(),
+        (Target::Both, true) => [daemon(), worker()].concat(),
+        (Target::Both, false) => [worker(), daemon()].concat(),
+    };
     let moment = moment(&records.alive(session));
+    let at = Instant::now();
     doomed.retain(Process::kill);
     doomed.iter().for_each(Process::wait_gone);
     let after = records.alive(session);
     Hit {
+        at,
         processes: doomed,
         moment,
         after,
     }
+}
+
+/// The worker that holds the lease. It is found without a look at all the machine's processes, which takes a while.
+fn owner(records: &Records, session: &str) -> Option<Process> {
+    let execution = records.owner(session)?;
+    Some(Process::of(
+        ProcessIdentity::parse(&execution.0)?,
+        Role::Worker,
+    ))
 }
 
 fn moment(head: &Head) -> Moment {

@@ -4,11 +4,15 @@ use std::io::Write;
 use std::time::{Duration, Instant};
 
 use pretty_assertions::assert_eq;
-use rat_things::api::parse_session_create;
+use rat_things::api::{TurnStatus, parse_session_create};
 use rat_things::backend::local::process::ProcessIdentity;
+use rat_things::engine::keys;
 use rat_things::engine::ports::Liveness;
+use rat_things::engine::turn::TurnRow;
 use serde_json::json;
 
+use super::dice::{self, Dice};
+use super::processes::{Process, Role};
 use super::rat::{Rat, until};
 use super::records::{Records, owes_nothing};
 use super::transcript::{commands, count, lines_agree_with_commands};
@@ -121,6 +125,36 @@ fn a_hundred_turns_in_sandboxes_are_owned_again_and_no_command_is_repeated() {
         assert_eq!(unknown, [true, false], "{session}");
         lines_agree_with_commands(&ran, &rat.lines(session, "log.txt"));
         assert_eq!(rat.turns(session)[0]["status"], "completed");
+    }
+    rat.stop();
+}
+
+#[test]
+fn daemons_that_die_while_they_claim_interrupt_nothing() {
+    const SESSIONS: usize = 48;
+    let mut dice = Dice::new(dice::seed());
+    let rat = Rat::new();
+    let records = Records::open(&rat);
+    let script = "@exec sleep 3; echo done >> /workspace/log.txt\n@say finished";
+    let sessions = create(&records, SESSIONS, "openai_hosted", script);
+    for _ in 0..6 {
+        rat.ok(&["daemon", "start"]);
+        std::thread::sleep(Duration::from_micros(dice.below(60_000)));
+        let daemons = rat.program(Role::Daemon);
+        daemons.iter().for_each(|daemon| _ = daemon.kill());
+        daemons.iter().for_each(Process::wait_gone);
+    }
+    rat.ok(&["daemon", "start"]);
+    until_all_idle(&rat, &records, &sessions);
+    for session in &sessions {
+        let row: TurnRow = records.row(session, keys::turn(1)).expect("a turn");
+        assert_eq!(
+            (row.status, row.unknown_calls),
+            (TurnStatus::Completed, 0),
+            "{session}{}",
+            rat.logs()
+        );
+        assert_eq!(rat.lines(session, "log.txt"), ["done"]);
     }
     rat.stop();
 }

@@ -14,6 +14,7 @@ mod adopted;
 mod at_any_instant;
 mod client;
 mod deleted;
+mod halfway;
 mod many;
 mod repeated;
 mod silent;

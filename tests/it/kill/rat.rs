@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use rat_things::backend::local::process::ProcessIdentity;
+use rat_things::engine::ports::Liveness;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -164,6 +166,15 @@ impl Rat {
             .into_iter()
             .filter(|process| process.role == role)
             .collect()
+    }
+
+    /// The daemon that says of itself that it is there.
+    pub fn program_by_note(&self) -> Option<Process> {
+        let note = std::fs::read(self.data().join("run/daemon.json")).ok()?;
+        let note: Value = serde_json::from_slice(&note).ok()?;
+        let identity = ProcessIdentity::parse(note["identity"].as_str()?)?;
+        let lives = identity.inspect() == Liveness::Running;
+        lives.then(|| Process::of(identity, Role::Daemon))
     }
 
     /// Every process of this data directory, sandboxes included.

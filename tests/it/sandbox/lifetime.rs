@@ -500,3 +500,47 @@ async fn a_cancel_at_the_end_ends_what_is_left() {
     );
     eventually("the rest ends", || processes_with(&mark).is_empty()).await;
 }
+
+/// The launcher as it is seen from outside: a child of ours that is on its way to this environment.
+fn launcher_of(id: &str) -> Option<rustix::process::Pid> {
+    let own = std::process::id().to_string();
+    processes_with(id).into_iter().find_map(|line| {
+        let pid = line.split(' ').next()?;
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+        (parent.trim() == own).then(|| rustix::process::Pid::from_raw(pid.parse().ok()?))?
+    })
+}
+
+/// bubblewrap's inner process waits for its outer one for ever; whoever opens the environment next ends it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_launcher_that_is_killed_while_it_starts_does_not_keep_its_environment() {
+    for round in 0..20u64 {
+        let world = Arc::new(World::new());
+        let spec = spec(Network::Disabled);
+        let opening = tokio::spawn({
+            let (world, spec) = (Arc::clone(&world), spec.clone());
+            async move { world.environments.open(&spec).await.map(drop) }
+        });
+        let killed = async {
+            loop {
+                if let Some(pid) = launcher_of(&spec.id) {
+                    tokio::time::sleep(Duration::from_micros(200 * round)).await;
+                    // It may be over by now, which is one of the moments to try.
+                    let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+                    return;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(super::world::PATIENCE, killed)
+            .await
+            .expect("it is started");
+        let _ = opening.await.expect("no panic");
+        world.environments.close(&spec.id).await;
+        let sandbox = world.open(&spec).await;
+        assert_eq!(sandbox.ok("echo works").await, "works", "round {round}");
+        sandbox.environment.close().await;
+        eventually("nothing is left", || processes_with(&spec.id).is_empty()).await;
+    }
+}

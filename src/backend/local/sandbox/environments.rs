@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -17,6 +19,7 @@ use super::control::Control;
 use super::environment::{End, LocalEnvironment};
 use super::home::{self, Home};
 use super::launch::{self, Launched, Launcher};
+use super::orphan;
 use super::proxy::{Proxy, Reach, Rules};
 use super::wire::Setup;
 use super::witness::Witness;
@@ -168,7 +171,21 @@ impl LocalEnvironments {
             if sandboxed { "/workspace" } else { &workspace },
         );
         let patience = Duration::from_millis(self.config.start_timeout_ms);
-        let greeted = tokio::time::timeout(patience, control.greet(setup)).await;
+        let mut killed_by = None;
+        let greeted = {
+            let mut greeting = pin!(tokio::time::timeout(patience, control.greet(setup)));
+            loop {
+                tokio::select! {
+                    biased;
+                    greeted = &mut greeting => break greeted,
+                    Ok(status) = started.child.wait(), if killed_by.is_none() => {
+                        // Its inner process may wait for it for ever, and keeps the control socket open.
+                        killed_by = Some(status.signal());
+                        orphan::end(&spec.id);
+                    }
+                }
+            }
+        };
         let Ok(Ok(listener)) = greeted else {
             control.hang_up();
             let too_late = greeted.is_err();
@@ -180,6 +197,8 @@ impl LocalEnvironments {
             return Err(if too_late {
                 let ms = patience.as_millis();
                 EnvironmentError::Failed(format!("the sandbox was not ready after {ms} ms"))
+            } else if let Some(Some(signal)) = killed_by {
+                EnvironmentError::Failed(format!("its launcher was killed by signal {signal}"))
             } else if sandboxed {
                 self.refused(true, false, said)
             } else {

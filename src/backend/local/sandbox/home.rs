@@ -10,17 +10,48 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{
     AtFlags, FlockOperation, Gid, Mode, OFlags, Uid, chmodat, chownat, fchown, flock, fstat,
-    mkdirat, open, openat, stat,
+    mkdirat, open, openat, stat, statat,
 };
 use rustix::io::Errno;
 
 use super::config::RunAs;
+use super::orphan;
 use super::witness::Witness;
 use crate::engine::ids::{Kind, well_formed};
 use crate::engine::ports::EnvironmentError;
 
 /// Between two looks at a lock that somebody else holds.
 const LOCK_POLL: Duration = Duration::from_millis(20);
+/// A lock that is held for so long is looked at: its holder may be one that will never let go.
+const ORPHANS_AFTER: Duration = Duration::from_secs(1);
+
+/// Waiting for a lock, and now and then ending what will never release it.
+struct Orphans {
+    look_at: Instant,
+}
+
+impl Orphans {
+    fn due_soon() -> Orphans {
+        Orphans {
+            look_at: Instant::now() + ORPHANS_AFTER,
+        }
+    }
+
+    async fn pause(&mut self, id: &str) {
+        if Instant::now() >= self.look_at {
+            self.look_at = Instant::now() + ORPHANS_AFTER;
+            let ended = orphan::end(id);
+            if ended > 0 {
+                tracing::warn!(
+                    id,
+                    ended,
+                    "a half-made sandbox without a launcher was ended"
+                );
+            }
+        }
+        tokio::time::sleep(LOCK_POLL).await;
+    }
+}
 
 /// An environment's directory, held.
 pub(super) struct Home {
@@ -40,11 +71,12 @@ pub(super) async fn acquire(
     wait: Duration,
 ) -> Result<Home, EnvironmentError> {
     let deadline = Instant::now() + wait;
+    let mut orphans = Orphans::due_soon();
     loop {
         let held = try_acquire(root, id, owner).map_err(|e| failed("prepare", id, e))?;
         match held {
             Some(home) => return Ok(home),
-            None if Instant::now() < deadline => tokio::time::sleep(LOCK_POLL).await,
+            None if Instant::now() < deadline => orphans.pause(id).await,
             None => {
                 return Err(EnvironmentError::Failed(format!(
                     "another process holds {id} (waited {} ms)",
@@ -89,7 +121,11 @@ fn try_acquire(root: &Path, id: &str, owner: Option<RunAs>) -> io::Result<Option
     give(&workspace, owner)?;
     match mkdirat(&workspace, "outputs", Mode::from_raw_mode(0o755)) {
         Ok(()) => give_child(&workspace, "outputs", owner)?,
-        // Whatever the agent put there is judged when outputs are captured.
+        // Whatever the agent put there is judged when outputs are captured. What is still ours was made by one of us that was
+        // killed before it could give it away.
+        Err(Errno::EXIST) if is_ours(&workspace, "outputs")? => {
+            give_child(&workspace, "outputs", owner)?;
+        }
         Err(Errno::EXIST) => {}
         Err(e) => return Err(e.into()),
     }
@@ -156,6 +192,12 @@ fn give(dir: &OwnedFd, owner: Option<RunAs>) -> io::Result<()> {
     Ok(())
 }
 
+/// Whether an entry belongs to this process's user. Everything that an agent makes while `owner` is given belongs to that.
+fn is_ours(dir: &OwnedFd, name: &str) -> io::Result<bool> {
+    let entry = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(entry.st_uid == rustix::process::geteuid().as_raw())
+}
+
 fn give_child(dir: &OwnedFd, name: &str, owner: Option<RunAs>) -> io::Result<()> {
     let Some(owner) = owner else {
         return Ok(());
@@ -187,6 +229,7 @@ fn make_private(root: &Path) -> io::Result<()> {
 pub(super) async fn remove(root: &Path, id: &str, wait: Duration) -> Result<(), EnvironmentError> {
     let dir_path = directory(root, id).map_err(|e| failed("remove", id, e))?;
     let deadline = Instant::now() + wait;
+    let mut orphans = Orphans::due_soon();
     let (dir, lock) = loop {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = match open(&dir_path, flags, Mode::empty()) {
@@ -196,7 +239,7 @@ pub(super) async fn remove(root: &Path, id: &str, wait: Duration) -> Result<(), 
         };
         match take_lock(&dir, &dir_path).map_err(|e| failed("remove", id, e))? {
             Some(lock) => break (dir, lock),
-            None if Instant::now() < deadline => tokio::time::sleep(LOCK_POLL).await,
+            None if Instant::now() < deadline => orphans.pause(id).await,
             None => {
                 return Err(EnvironmentError::Failed(format!(
                     "another process holds {id} (waited {} ms); nothing was removed",

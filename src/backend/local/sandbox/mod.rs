@@ -24,6 +24,7 @@ pub mod init;
 mod kept;
 mod launch;
 mod layout;
+mod orphan;
 mod packet;
 pub mod proxy;
 mod refusal;

@@ -1,9 +1,9 @@
 //! When the WAL is copied back into the database, and how.
 //!
 //! A WAL that grows without end slows reads and the start after a crash; a checkpoint made by the writer stalls every commit for 10 ms
-//! and more per 1,000 pages. So the helper thread copies beside the writer, again and again, and syncs what it copied. It can't catch
-//! up with a busy writer, so once the WAL is long the writer makes the last step itself, when that step is short; then the WAL
-//! begins anew, in the same file.
+//! and more per 1,000 pages. So the helper thread copies beside the writer, again and again. It can't catch up with a busy writer, so
+//! once the WAL is long the helper syncs what it copied, and the writer makes the last step itself when that step is short; then the
+//! WAL begins anew, in the same file.
 
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -80,6 +80,12 @@ impl Log {
     /// Whether the WAL is long enough to begin anew, and a part of it is not copied yet: a quiet writer gives the chance.
     pub(super) fn worth_completing(&self) -> bool {
         self.length() >= SOFT_PAGES && self.behind() > 0
+    }
+
+    /// Whether the writer's step is near, so that the database should be synced first. A sync beside the writer slows many commits a
+    /// little, so it is not made after every copy; without any, the writer's own would hold up a few for very long.
+    pub(super) fn worth_syncing(&self) -> bool {
+        self.length() >= HARD_PAGES
     }
 
     /// What the writer should do, given the length at which it last did something. A reader that holds an old snapshot makes a

@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 
 use rusqlite::ErrorCode;
+use rustix::fs::{Access, access};
 
 use crate::engine::ports::{StoreError, StoreFault};
 
@@ -107,17 +108,21 @@ pub(super) fn replaced(path: &Path) -> StoreError {
     )
 }
 
+/// "Can't open" says nothing about the cause, so it is looked for.
 fn cannot_open(path: &Path, cause: &str) -> StoreError {
     if path.is_dir() {
         return corrupt(path, "it is a directory");
     }
-    match path.parent() {
-        Some(parent) if !parent.exists() => read_only(
-            path,
-            &format!("the directory {} does not exist", parent.display()),
-        ),
-        _ => read_only(path, cause),
+    let directory = path.parent().unwrap_or(Path::new("/"));
+    if !directory.exists() {
+        let cause = format!("the directory {} does not exist", directory.display());
+        return read_only(path, &cause);
     }
+    let wanted = Access::READ_OK | Access::WRITE_OK;
+    if access(path, wanted).is_ok() && access(directory, wanted).is_ok() {
+        return StoreError::Unavailable(format!("{}: {cause}", path.display()));
+    }
+    read_only(path, cause)
 }
 
 fn broken(fault: StoreFault, message: String) -> StoreError {

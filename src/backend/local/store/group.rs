@@ -81,7 +81,7 @@ impl Grouper {
         let result = transact(conn, commits, &self.place, &self.counters);
         let clean = conn.is_autocommit()
             || (conn.execute_batch("ROLLBACK").is_ok() && conn.is_autocommit());
-        self.worn = !clean || matches!(result, Err(Failure::Whole(_) | Failure::Unknown(_)));
+        self.worn = !clean || result.is_err();
         result
     }
 }
@@ -114,6 +114,7 @@ fn transact(
         let e = faults::newer(&place.path, schema, STEPS.len() as i64);
         return Err(Failure::Whole(e));
     }
+    let before = counters.log().appended();
     let (mut written, mut repeated) = (0, 0);
     let mut answers = Vec::with_capacity(commits.len());
     for commit in commits {
@@ -143,7 +144,7 @@ fn transact(
             Failure::Parts(refused(e))
         }
     })?;
-    counters.grouped(written, repeated);
+    counters.grouped(written, repeated, counters.log().appended() > before);
     Ok(answers)
 }
 

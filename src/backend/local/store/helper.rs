@@ -174,7 +174,9 @@ impl Helper {
         };
         let copied = checkpoint(conn, &self.log);
         drop(held);
-        sync_database(conn);
+        if self.log.worth_syncing() {
+            sync_database(conn);
+        }
         copied
     }
 

@@ -83,8 +83,8 @@ impl Default for StoreOptions {
 
 /// The Store port on a SQLite file. Cheap to open: no thread starts before the first read or commit needs it.
 ///
-/// Dropping it lets the commits in the queue end and closes the files; the last process that closes folds the WAL into the
-/// database.
+/// Dropping it waits until the commits in the queue are answered (for 2 s at most, if another process keeps the turn) and closes the
+/// files; the last process that closes folds the WAL into the database.
 pub struct SqliteStore {
     place: Arc<Place>,
     counters: Arc<Counters>,
@@ -144,8 +144,9 @@ impl SqliteStore {
             Arc::clone(&self.helper),
             Arc::clone(&self.counters),
         );
-        spawn("store-writer", alive.clone(), move || life.run())?;
-        self.helper.enable(alive);
+        // The writer may need its helper at once.
+        self.helper.enable(alive.clone());
+        spawn("store-writer", alive, move || life.run())?;
         *writer = Some(ended);
         Ok(())
     }

@@ -69,7 +69,7 @@ impl Place {
     }
 
     /// A connection that stays open until the store is closed.
-    pub(super) fn connect(&self) -> Result<Connection, StoreError> {
+    fn connect(&self) -> Result<Connection, StoreError> {
         let spare = self
             .spare
             .lock()
@@ -78,7 +78,16 @@ impl Place {
         spare.map_or_else(|| self.connect_briefly(), Ok)
     }
 
-    /// The same with the settings for writing.
+    /// A lasting connection for reading.
+    pub(super) fn connect_reading(&self) -> Result<Connection, StoreError> {
+        let conn = self.connect()?;
+        // Each commit of another connection empties the cache, so a large one would only hold memory.
+        conn.execute_batch("PRAGMA cache_size=-512")
+            .map_err(|e| faults::refused(&e, &self.path))?;
+        Ok(conn)
+    }
+
+    /// A lasting connection for writing.
     pub(super) fn connect_writing(&self) -> Result<Connection, StoreError> {
         let conn = self.connect()?;
         writer_settings(&conn, self.options.durability)

@@ -1,12 +1,13 @@
 //! Commits that wait for the writer. Bounded; each answer goes back to the task that waits for it.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use crate::engine::ports::{Commit, Committed, StoreError};
+use super::group::Answer;
+use crate::engine::ports::{Change, Commit, StoreError};
 
 /// Commits that may wait at once; one more is answered `Throttled`.
 const MAX_WAITING: usize = 4096;
@@ -14,7 +15,7 @@ const MAX_WAITING: usize = 4096;
 /// A commit on its way to the writer.
 pub(super) struct Pending {
     pub(super) commit: Commit,
-    pub(super) answer: oneshot::Sender<Result<Committed, StoreError>>,
+    pub(super) answer: oneshot::Sender<Answer>,
     queued_at: Instant,
 }
 
@@ -35,10 +36,7 @@ struct State {
 
 impl Queue {
     /// Adds a commit; its answer arrives at the other end of the returned channel.
-    pub(super) fn push(
-        &self,
-        commit: Commit,
-    ) -> Result<oneshot::Receiver<Result<Committed, StoreError>>, StoreError> {
+    pub(super) fn push(&self, commit: Commit) -> Result<oneshot::Receiver<Answer>, StoreError> {
         let (answer, answered) = oneshot::channel();
         let mut state = self.lock();
         if state.closed {
@@ -68,7 +66,7 @@ impl Queue {
             state = self
                 .arrived
                 .wait(state)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+                .unwrap_or_else(PoisonError::into_inner);
         }
         state.wanted = 0;
         !state.waiting.is_empty()
@@ -87,17 +85,28 @@ impl Queue {
             state = self
                 .arrived
                 .wait_timeout(state, left)
-                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
         state.wanted = 0;
     }
 
-    /// Takes the oldest commits, at most `most`.
-    pub(super) fn take(&self, most: usize) -> Vec<Pending> {
+    /// Takes the oldest commits: one at least if any waits, then as many as keep within `most` and `most_bytes` of values.
+    pub(super) fn take(&self, most: usize, most_bytes: usize) -> Vec<Pending> {
         let mut state = self.lock();
-        let count = state.waiting.len().min(most);
+        let mut bytes = 0;
+        let fits = |pending: &&Pending| {
+            bytes += value_bytes(&pending.commit);
+            bytes <= most_bytes
+        };
+        let count = state.waiting.iter().take(most).take_while(fits).count();
+        let count = count.max(1).min(state.waiting.len());
         state.waiting.drain(..count).collect()
+    }
+
+    /// Takes all.
+    pub(super) fn take_all(&self) -> Vec<Pending> {
+        self.lock().waiting.drain(..).collect()
     }
 
     /// Takes those that have waited longer than `patience`.
@@ -119,8 +128,76 @@ impl Queue {
 
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing can panic halfway through a change of this state.
-        self.state
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn value_bytes(commit: &Commit) -> usize {
+    let bytes = commit.writes.iter().map(|write| match &write.change {
+        Change::Put(value) => value.len(),
+        Change::Delete | Change::Check => 0,
+    });
+    bytes.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::ports::{CommitId, Guard, Key, Write};
+
+    fn commit(bytes: usize) -> Commit {
+        Commit {
+            id: CommitId([0; 16]),
+            writes: vec![Write {
+                key: Key::new("p", "s"),
+                guard: Guard::Any,
+                change: Change::Put(vec![0; bytes]),
+            }],
+        }
+    }
+
+    fn queue(sizes: &[usize]) -> Queue {
+        let queue = Queue::default();
+        for size in sizes {
+            queue.push(commit(*size)).expect("there is room");
+        }
+        queue
+    }
+
+    #[test]
+    fn a_full_queue_is_throttled() {
+        let queue = queue(&[0; MAX_WAITING]);
+        assert_eq!(queue.push(commit(0)).map(drop), Err(StoreError::Throttled));
+        queue.take(1, 0);
+        assert!(queue.push(commit(0)).is_ok());
+    }
+
+    #[test]
+    fn a_group_is_bounded_in_number_and_in_bytes() {
+        let queue = queue(&[10, 10, 10, 500, 10, 10]);
+        assert_eq!(queue.take(2, 100).len(), 2);
+        assert_eq!(queue.take(9, 100).len(), 1);
+        // What is too wide for any group is a group alone.
+        assert_eq!(queue.take(9, 100).len(), 1);
+        assert_eq!(queue.take(9, 100).len(), 2);
+        assert_eq!(queue.take(9, 100).len(), 0);
+    }
+
+    #[test]
+    fn a_closed_queue_takes_nothing_more_but_gives_what_it_has() {
+        let queue = queue(&[10]);
+        queue.close();
+        let refused = queue.push(commit(10));
+        assert!(matches!(refused, Err(StoreError::Unavailable(_))));
+        assert!(queue.wait());
+        assert_eq!(queue.take_all().len(), 1);
+        assert!(!queue.wait());
+    }
+
+    #[test]
+    fn only_those_who_waited_too_long_are_taken_as_older() {
+        let queue = queue(&[10, 10]);
+        assert_eq!(queue.take_older(Duration::from_secs(3600)).len(), 0);
+        assert_eq!(queue.take_older(Duration::ZERO).len(), 2);
     }
 }

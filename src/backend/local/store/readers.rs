@@ -132,7 +132,7 @@ impl Readers {
             let Some(shared) = shared.upgrade() else {
                 return;
             };
-            let opened = shared.place.connect_briefly().ok();
+            let opened = shared.place.connect_reading().ok();
             let conn = opened.filter(|conn| conn.busy_timeout(Duration::ZERO).is_ok());
             let mut here = shared.in_place();
             here.conn = conn.map(|conn| Guarded { conn, at: None });
@@ -208,7 +208,7 @@ impl Shared {
         while let Some(job) = self.next() {
             let open = match &mut guarded {
                 Some(open) => Ok(open),
-                None => match self.place.connect() {
+                None => match self.place.connect_reading() {
                     Ok(conn) => Ok(guarded.insert(Guarded { conn, at: None })),
                     Err(e) => Err(e),
                 },

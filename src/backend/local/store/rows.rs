@@ -26,6 +26,16 @@ const BODY_INSERT: &str = "INSERT INTO body(v) VALUES(?1)";
 const BODY_UPDATE: &str = "UPDATE body SET v = ?2 WHERE n = ?1";
 const BODY_DELETE: &str = "DELETE FROM body WHERE n = ?1";
 
+macro_rules! range_sql {
+    ($tail:literal) => {
+        concat!(
+            "SELECT k.s, k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n ",
+            "WHERE k.p = ?1 AND k.s >= ?2 ",
+            $tail
+        )
+    };
+}
+
 /// What a commit did to the transaction it was applied in.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Applied {
@@ -39,7 +49,7 @@ pub(super) enum Applied {
 
 /// One row.
 pub(super) fn get(conn: &Connection, key: &Key) -> rusqlite::Result<Option<Record>> {
-    conn.prepare_cached(GET)?
+    cached(conn, GET)?
         .query_row(params![key.partition, key.sort], |row| {
             record(row, 0, key.clone())
         })
@@ -48,28 +58,27 @@ pub(super) fn get(conn: &Connection, key: &Key) -> rusqlite::Result<Option<Recor
 
 /// Several rows, as they were at one instant.
 pub(super) fn get_many(conn: &Connection, keys: &[Key]) -> rusqlite::Result<Vec<Option<Record>>> {
-    let tx = conn.unchecked_transaction()?;
-    let found = keys.iter().map(|key| get(&tx, key)).collect();
-    tx.commit()?;
-    found
+    cached(conn, "BEGIN")?.execute([])?;
+    let found = keys.iter().map(|key| get(conn, key)).collect();
+    let ended = cached(conn, "COMMIT").and_then(|mut end| end.execute([]));
+    if !conn.is_autocommit() {
+        // Nothing was written, so the way in which it ends does not matter, as long as it does.
+        conn.execute_batch("ROLLBACK")?;
+    }
+    ended.and(found)
 }
 
 /// Rows of one partition in order, as they were at one instant.
 pub(super) fn range(conn: &Connection, range: &Range) -> rusqlite::Result<Page> {
-    let mut statement = conn.prepare_cached(match (range.until.is_some(), range.reverse) {
-        (false, false) => {
-            "SELECT k.s, k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n WHERE k.p = ?1 AND k.s >= ?2 ORDER BY k.s"
-        }
-        (false, true) => {
-            "SELECT k.s, k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n WHERE k.p = ?1 AND k.s >= ?2 ORDER BY k.s DESC"
-        }
-        (true, false) => {
-            "SELECT k.s, k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n WHERE k.p = ?1 AND k.s >= ?2 AND k.s < ?3 ORDER BY k.s"
-        }
-        (true, true) => {
-            "SELECT k.s, k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n WHERE k.p = ?1 AND k.s >= ?2 AND k.s < ?3 ORDER BY k.s DESC"
-        }
-    })?;
+    let mut statement = cached(
+        conn,
+        match (range.until.is_some(), range.reverse) {
+            (false, false) => range_sql!("ORDER BY k.s"),
+            (false, true) => range_sql!("ORDER BY k.s DESC"),
+            (true, false) => range_sql!("AND k.s < ?3 ORDER BY k.s"),
+            (true, true) => range_sql!("AND k.s < ?3 ORDER BY k.s DESC"),
+        },
+    )?;
     let mut rows = match &range.until {
         Some(until) => statement.query(params![range.partition, range.from, until])?,
         None => statement.query(params![range.partition, range.from])?,
@@ -97,17 +106,21 @@ pub(super) fn apply(conn: &Connection, commit: &Commit) -> rusqlite::Result<Appl
         .iter()
         .map(|write| find(conn, write, commit))
         .collect::<rusqlite::Result<Vec<_>>>()?;
-    let mut rows = commit.writes.iter().zip(&found);
     if found.iter().flatten().any(|row| row.ours) {
         return Ok(Applied::Repeated);
     }
+    let mut rows = commit.writes.iter().zip(&found);
     if let Some((write, _)) = rows.find(|(write, row)| !holds(write.guard, row.as_ref())) {
         return Ok(Applied::Conflict(write.key.clone()));
     }
     for (write, row) in commit.writes.iter().zip(&found) {
         match &write.change {
             Change::Put(value) => put(conn, write, value, row.as_ref(), commit)?,
-            Change::Delete => delete(conn, &write.key, row.as_ref())?,
+            Change::Delete => {
+                if let Some(old) = row {
+                    delete(conn, &write.key, old)?;
+                }
+            }
             Change::Check => {}
         }
     }
@@ -210,8 +223,7 @@ fn place_body(
     }
 }
 
-fn delete(conn: &Connection, key: &Key, old: Option<&Old>) -> rusqlite::Result<()> {
-    let Some(old) = old else { return Ok(()) };
+fn delete(conn: &Connection, key: &Key, old: &Old) -> rusqlite::Result<()> {
     if let Some(n) = old.body {
         cached(conn, BODY_DELETE)?.execute([n])?;
     }

@@ -57,11 +57,11 @@ impl Counters {
         self.writing_ns.fetch_add(nanos, Relaxed);
     }
 
-    pub(super) fn grouped(&self, written: u64, repeated: u64) {
+    /// A group was committed; `synced` if it wrote anything.
+    pub(super) fn grouped(&self, written: u64, repeated: u64, synced: bool) {
         self.commits.fetch_add(written, Relaxed);
         self.repeats.fetch_add(repeated, Relaxed);
-        self.syncs
-            .fetch_add(u64::from(written + repeated > 0), Relaxed);
+        self.syncs.fetch_add(u64::from(synced), Relaxed);
     }
 
     pub(super) fn snapshot(&self) -> StoreStats {

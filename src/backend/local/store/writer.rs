@@ -21,6 +21,9 @@ use super::turnstile::{Turn, Turnstile};
 /// Commits of one group at most: more only adds latency.
 const MAX_GROUP: usize = 128;
 
+/// Bytes of values of one group at most, unless one commit alone has more: nobody should wait for a transaction without end.
+const MAX_GROUP_BYTES: usize = 4 << 20;
+
 /// The thread's world.
 pub(super) struct Writer {
     place: Arc<Place>,
@@ -66,7 +69,7 @@ impl Writer {
             }
             if let Err(e) = self.step() {
                 let error = faults::refused_io(&e, &self.place.path);
-                for pending in queue.take(usize::MAX) {
+                for pending in queue.take_all() {
                     answer(pending.answer, Err(error.clone()));
                 }
             }
@@ -80,7 +83,7 @@ impl Writer {
             none => none.insert(Turnstile::open(&self.place.path)?),
         };
         let turn = enter(turnstile, &self.helper)?;
-        let batch = self.queue.take(MAX_GROUP);
+        let batch = self.queue.take(MAX_GROUP, MAX_GROUP_BYTES);
         if batch.is_empty() {
             return Ok(());
         }
@@ -135,7 +138,7 @@ struct Ending<'a>(&'a Queue);
 impl Drop for Ending<'_> {
     fn drop(&mut self) {
         self.0.close();
-        drop(self.0.take(usize::MAX));
+        drop(self.0.take_all());
     }
 }
 

@@ -62,13 +62,6 @@ impl Explanation {
         });
         self
     }
-
-    /// The first cause in words.
-    pub(super) fn summary(&self) -> &str {
-        self.causes
-            .first()
-            .map_or("", |cause| cause.message.as_str())
-    }
 }
 
 const START: &str = "rat-things daemon start";
@@ -121,25 +114,25 @@ fn quarantined(facts: &Facts) -> Explanation {
         &facts.daemon,
     ) {
         (Some(true), Some(_)) if !since_long => {
-            let message = format!("{who} was silent and is being stopped, since {since}");
+            let message = format!("{who} was silent, and has been told to stop for {since}");
             Explanation::of("stopping", message)
         }
         (Some(false), Some(_)) => {
             let soon = duration(QUARANTINE_PROBE_MS);
             let message = format!(
-                "in quarantine since {since}, and its worker is gone: the daemon ends the quarantine within {soon}"
+                "in quarantine for {since}, and its worker is gone: the daemon ends the quarantine within {soon}"
             );
             Explanation::of("quarantine_ending", message)
         }
         (Some(false), None) => {
             let message = format!(
-                "in quarantine since {since}; its worker is gone, and no daemon runs to find that out"
+                "in quarantine for {since}; its worker is gone, and no daemon runs to find that out"
             );
             Explanation::of("no_daemon", message).person(START)
         }
         _ => {
             let message = format!(
-                "in quarantine since {since}: {who} can't be accounted for, so nothing else may work on it"
+                "in quarantine for {since}: {who} can't be accounted for, so nothing else may work on it"
             );
             Explanation::of("quarantined", message)
                 .also(
@@ -236,7 +229,10 @@ fn working(facts: &Facts, turn: Option<&ActiveTurn>, who: &str) -> Explanation {
         (true, _) => Explanation::of("cancelling", format!("{who} is cancelling its turn")),
         (false, 0) => Explanation::of("working", format!("it moves: {who} is at it")),
         (false, n) => {
-            let message = format!("it moves: {who} is at it, with {n} command(s) running");
+            let message = format!(
+                "it moves: {who} is at it, with {} running",
+                count(n, "command")
+            );
             Explanation::of("working", message)
         }
     };
@@ -258,7 +254,7 @@ fn history(facts: &Facts, explained: Explanation) -> Explanation {
         0 => explained,
         lost => {
             let message = format!(
-                "{lost} of {} attempts on this turn came to nothing",
+                "attempts on this turn that came to nothing: {lost}; it fails at {}",
                 facts.turn_attempts
             );
             explained.also("attempts", message)
@@ -266,7 +262,17 @@ fn history(facts: &Facts, explained: Explanation) -> Explanation {
     };
     match facts.head.queue.len() {
         0 => explained,
-        n => explained.also("queue", format!("{n} turn(s) are queued behind this one")),
+        n => explained.also(
+            "queue",
+            format!("queued behind this turn: {}", count(n, "turn")),
+        ),
+    }
+}
+
+fn count(n: usize, what: &str) -> String {
+    match n {
+        1 => format!("1 {what}"),
+        n => format!("{n} {what}s"),
     }
 }
 

@@ -32,12 +32,9 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     })?;
     match explained.needs_person {
         false => Ok(()),
-        true => {
-            let error = CliError::new(codes::NEGATIVE, explained.summary());
-            Err(match explained.next {
-                Some(next) => error.hint(next),
-                None => error,
-            })
-        }
+        true => Err(CliError::new(
+            codes::NEGATIVE,
+            "the session does not go on without a person",
+        )),
     }
 }

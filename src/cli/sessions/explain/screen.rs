@@ -84,7 +84,11 @@ pub(super) fn details(facts: &Facts, explained: &Explanation) -> Details {
         details = details.prose("", more);
     }
     if let Some(next) = &explained.next {
-        let label = if explained.needs_person { "do" } else { "next" };
+        let label = if explained.needs_person {
+            "to do"
+        } else {
+            "next"
+        };
         details = details.value(label, Cell::text(next));
     }
     details = match &facts.turn {

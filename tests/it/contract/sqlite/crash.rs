@@ -67,6 +67,8 @@ async fn lost_sync_role() {
     }
 }
 
+// The shim is preloaded as Linux does it.
+#[cfg(target_os = "linux")]
 #[test]
 fn a_commit_whose_sync_failed_is_unknown_and_a_repeat_settles_it() {
     let (dir, path) = place();

@@ -1,0 +1,937 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_rat_things_global_optspecs
+    string join \n P/profile= data-dir= read-only no-autostart o/output= json color= q/quiet v/verbose no-input h/help V/version
+end
+
+function __fish_rat_things_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_rat_things_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_rat_things_using_subcommand
+    set -l cmd (__fish_rat_things_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c rat-things -n "__fish_rat_things_needs_command" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_needs_command" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_needs_command" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_needs_command" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_needs_command" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_needs_command" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_needs_command" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_needs_command" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_needs_command" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_needs_command" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_needs_command" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_needs_command" -s V -l version -d 'Print version'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "sessions" -d 'Create Sessions, talk to them, and see what they did'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "artifacts" -d 'Get the files that Sessions made'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "agents" -d 'Saved Agents: named configurations that Sessions are created from'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "runs" -d 'Launches of workers for Sessions, and how to end a quarantine'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "outbox" -d 'What is due: the work that Sessions owe'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "daemon" -d 'The background process that gives work to workers'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "doctor" -d 'Check this machine, the store and the configuration'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "config" -d 'The configuration in force, and where each value comes from'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "version" -d 'Print versions: this program, the API it speaks, the daemon that runs'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "help" -d 'Explain a command, an error code, or a topic: exit-codes, environment, formats'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "create" -d 'Create a Session, usually with a first message'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "list" -d 'List Sessions, newest first'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "get" -d 'Show one Session'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "update" -d 'Change a Session\'s title, metadata or model'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "send" -d 'Send a message: it starts a Turn, or steers the one that runs'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "cancel" -d 'Stop the active Turn, or the one that is named'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "answer" -d 'Answer a function call that a Turn waits for'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "turns" -d 'List a Session\'s Turns'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "items" -d 'List a Session\'s Items: the transcript'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "events" -d 'List what changed in a Session, in order'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "artifacts" -d 'List the files that a Session\'s Turns left in /workspace/outputs'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "wait" -d 'Wait until a Session\'s work is over'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "explain" -d 'Say why a Session does or does not move, and what would unblock it'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "delete" -d 'Delete a Session, its files and its environment'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l input -d 'The first message; - reads standard input' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l agent-id -d 'A saved Agent: its id, or the beginning of it' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l model -d 'The model [default: the profile\'s]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l instructions -d 'Instructions for the agent' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l environment -d 'Where commands run: managed, a sandbox with a workspace; or none, and the agent has no shell [default: managed]' -r -f -a "none\t'Nowhere: the agent has no shell'
+managed\t'In a sandbox with a workspace'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l network -d 'What commands may reach: disabled, restricted (the hosts given with --allow) or enabled (every public host) [default: the profile\'s]' -r -f -a "disabled\t'Nothing'
+restricted\t'The hosts given with --allow'
+enabled\t'Every public host'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l allow -d 'A host that commands may reach, with --network restricted; repeat it for more' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l metadata -d 'A name and a value to keep with the Session; repeat it for more' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l title -d 'A title for lists' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -s f -l file -d 'The whole request as the Agents API has it; - reads standard input' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l idempotency-key -d 'The same key with the same content is accepted once, however often it is sent [default: a random key]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l wait -d 'Follow the Turn to its end [default: on a terminal]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l no-wait -d 'Answer as soon as the Session is accepted [default: off a terminal]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l limit -d 'Entries at most' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l after -d 'Continue behind this id' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l order -d 'Which end comes first: asc, the oldest; or desc, the newest' -r -f -a "asc\t'Oldest first'
+desc\t'Newest first'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l status -d 'Only in this state; repeat it for more' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l agent-id -d 'Only of this saved Agent' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l metadata -d 'Only with this name and value; repeat it for more' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l all -d 'Everything, page by page'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l title -d 'A title for lists; an empty one removes it' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l metadata -d 'A name and a value to keep; an empty value removes the name; repeat it for more' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l model -d 'The model of later Turns' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l input -d 'The message; - reads standard input' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l idempotency-key -d 'The same key with the same content is accepted once, however often it is sent [default: a random key]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l queue -d 'Start the next Turn instead of steering the one that runs'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l wait -d 'Follow the Turn to its end [default: on a terminal]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l no-wait -d 'Answer as soon as the message is accepted [default: off a terminal]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l turn -d 'Only this Turn: its id, or the beginning of it' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l idempotency-key -d 'The same key with the same content is accepted once, however often it is sent [default: a random key]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l no-wait -d 'Answer as soon as the cancel is accepted'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l call -d 'The call; may be left out when only one is open' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l result -d 'What the function returned; - reads standard input' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l error -d 'Why the function failed' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l idempotency-key -d 'The same key with the same content is accepted once, however often it is sent [default: a random key]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l limit -d 'Entries at most' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l after -d 'Continue behind this id' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l order -d 'Which end comes first: asc, the oldest; or desc, the newest' -r -f -a "asc\t'Oldest first'
+desc\t'Newest first'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l all -d 'Everything, page by page'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l turn -d 'Only of this Turn: its id, or the beginning of it' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l limit -d 'Entries at most' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l after -d 'Continue behind this id' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l order -d 'Which end comes first: asc, the oldest; or desc, the newest' -r -f -a "asc\t'Oldest first'
+desc\t'Newest first'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l all -d 'Everything, page by page'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l follow -d 'Print Items as they come, until the Session\'s work is over'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l limit -d 'Events at most' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l after -d 'Continue behind this event' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l all -d 'Everything'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l follow -d 'Print events as they come, until the Session\'s work is over'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l turn -d 'Only of this Turn: its id, or the beginning of it' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l limit -d 'Entries at most' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l after -d 'Continue behind this id' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l order -d 'Which end comes first: asc, the oldest; or desc, the newest' -r -f -a "asc\t'Oldest first'
+desc\t'Newest first'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l all -d 'Everything, page by page'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l turn -d 'Only until this Turn is over: its id, or the beginning of it' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l timeout -d 'Give up after so long: 30s, 10m, 2h' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l yes -d 'Do not ask'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -f -a "get" -d 'Get the bytes of an Artifact, verified by their digest'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l to -d 'The file to write; a directory takes the Artifact\'s own name; - is standard output [default: standard output, if it is no terminal]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l force -d 'Replace a file that has the name already'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -f -a "create" -d 'Save a new Agent'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -f -a "list" -d 'List saved Agents, newest first'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -f -a "get" -d 'Show one saved Agent'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -f -a "update" -d 'Change a saved Agent; Sessions that exist keep what they were created with'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -f -a "delete" -d 'Forget a saved Agent; Sessions created from it go on'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l model -d 'The model' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l name -d 'A name for people' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l instructions -d 'What the model is told before everything else; - reads standard input' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l metadata -d 'A name and a value to keep with the Agent; repeat it for more' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s f -l file -d 'The whole request as the Agents API has it, with tools and all; - reads standard input' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l limit -d 'Entries at most' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l after -d 'Continue behind this id' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l order -d 'Which end comes first: asc, the oldest; or desc, the newest' -r -f -a "asc\t'Oldest first'
+desc\t'Newest first'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l all -d 'Everything, page by page'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l model -d 'The model' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l name -d 'A name for people; an empty one removes it' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l instructions -d 'What the model is told before everything else; - reads standard input, an empty one removes it' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l metadata -d 'A name and a value to keep; an empty value removes the name; repeat it for more' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s f -l file -d 'The whole request as the Agents API has it; - reads standard input' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l yes -d 'Do not ask'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -f -a "list" -d 'List a Session\'s Runs, or those that are active anywhere'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -f -a "show" -d 'Show one Run'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -f -a "release" -d 'End a quarantine: you vouch that the Run\'s worker is gone'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l limit -d 'Entries at most' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l after -d 'Continue behind this id' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l order -d 'Which end comes first: asc, the oldest; or desc, the newest' -r -f -a "asc\t'Oldest first'
+desc\t'Newest first'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l all-active -d 'Runs of every Session that hold a lease or are in quarantine'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l all -d 'Everything, page by page'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l yes -d 'Do not ask'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -f -a "list" -d 'List what is due, soonest first'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -l limit -d 'Entries at most' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -f -a "run" -d 'Run the daemon in the foreground until Ctrl-C'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -f -a "start" -d 'Start the daemon in the background, if none runs'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -f -a "stop" -d 'Stop the daemon: running Turns get a grace period, then their leases are given back'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -f -a "status" -d 'Whether a daemon runs, and which one'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -f -a "show" -d 'Print every setting with its value, and where it comes from'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -l origin -d 'Also say where each value comes from: flag, variable, profile, file, default'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand version" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand version" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand version" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand version" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand version" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand version" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand version" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand version" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand version" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand version" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand version" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand help" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand help" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand help" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand help" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand help" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand help" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand help" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand help" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand help" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand help" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand help" -s h -l help -d 'Print help'

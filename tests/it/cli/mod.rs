@@ -1,0 +1,20 @@
+//! The program from outside: words, streams and exit codes, in a hermetic environment.
+
+mod agents;
+mod artifacts;
+mod daemon;
+mod disk;
+mod env;
+mod formats;
+mod frame;
+mod help;
+mod hostile;
+mod operator;
+mod refusals;
+mod scrub;
+mod secrets;
+mod sessions;
+mod stored;
+mod streams;
+mod terminal;
+mod tty;

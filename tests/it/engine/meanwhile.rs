@@ -1,0 +1,236 @@
+//! Clients act at every instant of a worker's work: the worker stands still, the client does something, the worker goes on.
+
+use std::sync::Arc;
+
+use pretty_assertions::assert_eq;
+use rat_things::api::{SessionStatus, TurnStatus};
+use rat_things::backend::memory::environments::Scripted;
+use rat_things::engine::ids::SessionId;
+use rat_things::engine::receipt::Outcome;
+use serde_json::json;
+
+use super::perils::{Fuse, Peril, Role};
+use super::world::{OWNER, Setup, World, answer_to, lines, managed};
+
+fn setup(fuse: &Arc<Fuse>) -> Setup {
+    Setup {
+        script: Box::new(|spec, files| {
+            let path = format!("/workspace/outputs/{}", files.len());
+            files.insert(path, format!("{:?}", spec.program).into());
+            Scripted::ok("done")
+        }),
+        fuse: Some(fuse.clone()),
+        ..Setup::default()
+    }
+}
+
+/// Lets a Turn run until it ends, answering what it asks; at one instant of its workers, `act` happens. What `act` answered, if
+/// the instant was reached.
+async fn play<T: Send + 'static>(
+    n: usize,
+    text: &str,
+    act: impl AsyncFn(&World, &SessionId) -> T,
+) -> (Arc<World>, SessionId, Option<T>, &'static str) {
+    let fuse = Fuse::new(Role::Worker, n, Peril::Stops);
+    let world = Arc::new(setup(&fuse).build());
+    let session = world.create(managed(text)).await;
+    world
+        .say_next(&session, "behind", "@exec behind\n@say behind")
+        .await;
+    let story = async {
+        world
+            .until(&session, |s| s.status != SessionStatus::InProgress)
+            .await;
+        while let SessionStatus::RequiresAction = status(&world, &session).await {
+            let answer = answer_to(&world, &session, "42").await;
+            world.send_surely(&session, "answer", answer).await;
+            world
+                .until(&session, |s| s.status != SessionStatus::InProgress)
+                .await;
+        }
+    };
+    let meanwhile = async {
+        let life = fuse.victim().await;
+        let acted = act(&world, &session).await;
+        life.thaw();
+        acted
+    };
+    let acted = {
+        tokio::pin!(story, meanwhile);
+        tokio::select! {
+            () = &mut story => None,
+            acted = &mut meanwhile => {
+                story.await;
+                Some(acted)
+            }
+        }
+    };
+    world.at_rest().await;
+    world.sound();
+    (world, session, acted, fuse.place())
+}
+
+async fn status(world: &World, session: &SessionId) -> SessionStatus {
+    world
+        .core
+        .get_session(OWNER, session)
+        .await
+        .expect("readable")
+        .status
+}
+
+const WORK: &str = "@exec one\n@call ask {}\n@exec two\n@say done";
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_taken_at_any_instant_and_no_output_is_lost() {
+    let answer = async |world: &World, session: &SessionId| {
+        let now = world
+            .core
+            .get_session(OWNER, session)
+            .await
+            .expect("readable");
+        if now.required_actions.is_empty() {
+            return false;
+        }
+        let answer = answer_to(world, session, "42").await;
+        world.send_surely(session, "answer", answer).await;
+        true
+    };
+    let text = "@exec one\n@call ask {}\n@say done";
+    let (world, session, ..) = play(usize::MAX, text, answer).await;
+    let untroubled = lines(&world.items(&session).await);
+    let artifacts = world.artifacts(&session).await;
+    assert_eq!(artifacts.len(), 3);
+    let mut early = 0;
+    for n in 0.. {
+        let (world, session, answered, place) = play(n, text, answer).await;
+        assert_eq!(
+            lines(&world.items(&session).await),
+            untroubled,
+            "instant {n} ({place})"
+        );
+        assert_eq!(
+            world.artifacts(&session).await,
+            artifacts,
+            "instant {n} ({place})"
+        );
+        early += usize::from(answered == Some(true));
+        if answered.is_none() {
+            break;
+        }
+    }
+    assert!(
+        early >= 2,
+        "answered while the worker was there {early} times"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_steer_at_any_instant_reaches_the_agent_once() {
+    let steer = async |world: &World, session: &SessionId| {
+        let accepted = world.say(session, "steer", "@say steered").await;
+        accepted.receipt.outcomes[0].clone()
+    };
+    let (world, session, ..) = play(usize::MAX, WORK, steer).await;
+    let untroubled = lines(&world.items(&session).await);
+    for n in 0.. {
+        let (world, session, outcome, place) = play(n, WORK, steer).await;
+        let Some(outcome) = outcome else { break };
+        let told = lines(&world.items(&session).await);
+        let steered = told
+            .iter()
+            .filter(|line| *line == "User: @say steered")
+            .count();
+        assert_eq!(steered, 1, "instant {n} ({place}): {outcome:?}");
+        let answered = told
+            .iter()
+            .filter(|line| *line == "Assistant: steered")
+            .count();
+        assert_eq!(answered, 1, "instant {n} ({place}): {told:#?}");
+        let others: Vec<String> = told
+            .iter()
+            .filter(|line| !line.contains("steered"))
+            .cloned()
+            .collect();
+        assert_eq!(others, untroubled, "instant {n} ({place})");
+        let turns = world.turns(&session).await;
+        assert!(
+            turns.iter().all(|turn| *turn == TurnStatus::Completed),
+            "{turns:?}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_at_any_instant_ends_its_turn_and_no_other() {
+    let cancel = async |world: &World, session: &SessionId| {
+        let first = rat_things::engine::view::turn_id(session, 1);
+        let event = json!([{ "type": "agent.session.input.cancel", "turn_id": first }]);
+        let accepted = world.send_surely(session, "cancel", event).await;
+        accepted.receipt.outcomes[0].clone()
+    };
+    let mut ends = Vec::new();
+    for n in 0.. {
+        let (world, session, outcome, place) = play(n, WORK, cancel).await;
+        let Some(outcome) = outcome else { break };
+        let turns = world.turns(&session).await;
+        let when = format!("instant {n} ({place}): {outcome:?}");
+        assert_eq!(turns[1..], [TurnStatus::Completed], "{when}");
+        match outcome {
+            Outcome::Cancelled { turn: 1 } => assert_eq!(turns[0], TurnStatus::Cancelled, "{when}"),
+            Outcome::Nothing { .. } => assert_eq!(turns[0], TurnStatus::Completed, "{when}"),
+            // It may have been done already, with only its end to be stored.
+            Outcome::Cancelling { turn: 1 } => assert_ne!(turns[0], TurnStatus::Failed, "{when}"),
+            other => panic!("instant {n}: {other:?}"),
+        }
+        let told = lines(&world.items(&session).await);
+        assert_eq!(
+            told.last().map(String::as_str),
+            Some("Assistant: behind"),
+            "{when}"
+        );
+        ends.push(turns[0]);
+    }
+    assert!(ends.contains(&TurnStatus::Cancelled) && ends.contains(&TurnStatus::Completed));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_at_any_instant_leaves_nothing_behind() {
+    for n in 0.. {
+        let fuse = Fuse::new(Role::Worker, n, Peril::Stops);
+        let world = Arc::new(setup(&fuse).build());
+        let session = world
+            .create(managed("@exec one\n@exec two\n@say done"))
+            .await;
+        let reached = tokio::select! {
+            life = fuse.victim() => Some(life),
+            () = world.settled(&session) => None,
+        };
+        world
+            .core
+            .delete_session(OWNER, &session)
+            .await
+            .expect("deleted");
+        let gone = async || world.store.records().is_empty();
+        assert!(
+            super::world::eventually(gone).await,
+            "instant {n} ({})",
+            fuse.place()
+        );
+        let Some(life) = reached else { break };
+        let commands = world.commands().len();
+        life.thaw();
+        world.at_rest().await;
+        assert!(
+            world.store.records().is_empty(),
+            "instant {n} ({})",
+            fuse.place()
+        );
+        // A command whose claim was granted may still be begun; nothing behind it.
+        assert!(
+            world.commands().len() <= commands + 1,
+            "instant {n} ({})",
+            fuse.place()
+        );
+    }
+}
