@@ -7,6 +7,7 @@ mod deliveries;
 mod faults;
 mod journey;
 mod keys;
+mod late_turns;
 mod loss;
 mod matrix;
 mod matrix_session;
