@@ -532,7 +532,12 @@ impl Live {
             TurnEnd::Cancelled => Ok(Some(Ending::Cancelled)),
             TurnEnd::Waiting => Ok(None),
             TurnEnd::Left if cancelled => Ok(Some(Ending::Cancelled)),
-            TurnEnd::Left => Err(Stop::Left),
+            TurnEnd::Left if self.worker.leaving().borrow().asked => Err(Stop::Left),
+            // Nobody asked it to: an attempt that came to nothing, and these are bounded.
+            TurnEnd::Left => {
+                let why = "the harness left the turn by itself".to_owned();
+                Err(EngineError::Unavailable(why).into())
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ mod bench;
 mod bounds;
 mod deliveries;
 mod faults;
+mod harnesses;
 mod journey;
 mod keys;
 mod late_turns;
