@@ -36,14 +36,19 @@ fn ctrl_c_leaves_and_the_work_goes_on() {
     let mut terminal = Terminal::start(
         &env,
         80,
-        "sessions create --environment none --input '@say begun\n@slow 100 one two three four five six' --color never",
+        "sessions create --environment none --input '@say begun\n@slow 500 one two three four five six' --color never",
     );
-    terminal.wait_for("begun");
+    terminal.wait_for("working");
     terminal.type_in("\x03");
     let (seen, code) = terminal.end();
     assert_eq!(code, 0, "{seen}");
     let session = env.ok("sessions list -o id");
     assert!(seen.contains("detached; the work goes on"), "{seen}");
+    let stays = without_spinner(&seen);
+    assert!(
+        !stays.contains("^C") && !stays.contains("working"),
+        "{stays}"
+    );
     assert!(
         seen.contains(&format!("rat-things sessions wait {session}")),
         "{seen}"
@@ -61,7 +66,7 @@ fn ctrl_c_leaves_and_the_work_goes_on() {
 fn ctrl_c_while_waiting_is_an_interruption_and_the_work_goes_on() {
     let env = TestEnv::new();
     let session = env.ok(
-        "sessions create --environment none --input '@say begun\n@sleep 2000\n@say done' -o id",
+        "sessions create --environment none --input '@say begun\n@sleep 60000\n@say done' -o id",
     );
     for line in ["wait", "items --follow", "events --follow"] {
         let (verb, option) = line.split_once(' ').unwrap_or((line, ""));
@@ -82,11 +87,11 @@ fn ctrl_c_while_waiting_is_an_interruption_and_the_work_goes_on() {
             assert_eq!(code, 130, "{line} -o {format}: {seen}");
         }
     }
-    env.ok(&format!("sessions wait {session}"));
     assert_eq!(
         env.json(&format!("sessions turns {session}"))["data"][0]["status"],
-        "completed"
+        "in_progress"
     );
+    env.ok(&format!("sessions cancel {session}"));
 }
 
 #[test]
