@@ -10,15 +10,15 @@ use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
+use super::agenda::Due;
 use super::claim::claim;
 use super::core::{Core, Loaded};
 use super::draft::Draft;
 use super::error::EngineError;
 use super::ids::SessionId;
-use super::keys::{self, AGENDA_SHARDS, Group};
+use super::keys::{AGENDA_SHARDS, Group};
 use super::ports::{
-    Change, Commit, CommitId, Compute, ComputeError, Environments, ExecutionId, Guard, Key,
-    Liveness, Range, RunGrant, StoreError, Write,
+    Compute, ComputeError, Environments, ExecutionId, Liveness, RunGrant, StoreError,
 };
 use super::recover::{Step, Verdict, charge_attempt, release_lost, step, verdict};
 use super::settle::{CALLS_PER_COMMIT, Ending, close_some_calls, end_turn};
@@ -141,19 +141,16 @@ impl Dispatcher {
     ) -> Result<u64, EngineError> {
         let mut from = String::new();
         loop {
-            let range = Range {
-                partition: keys::agenda_partition(Group::Execute, shard),
-                from: from.clone(),
-                until: None,
-                reverse: false,
-                limit: SCAN_ROWS,
-            };
-            let page = self.core.store.range(&range).await?;
+            let page = self
+                .core
+                .agenda_page(Group::Execute, shard, &from, SCAN_ROWS);
+            let (entries, next) = page.await?;
             let now_ms = self.core.clock.now_ms();
-            for record in &page.records {
-                let Some((due_ms, session)) = keys::parse_agenda(&record.key.sort) else {
-                    continue;
-                };
+            let pause_ms = match entries.is_empty() {
+                true => IDLE_SCAN_MS,
+                false => RETRY_MS,
+            };
+            for Due { session, due_ms } in entries {
                 if due_ms > now_ms && !everything {
                     return Ok((due_ms - now_ms).clamp(1, IDLE_SCAN_MS));
                 }
@@ -163,14 +160,10 @@ impl Dispatcher {
                     suspect: everything,
                 })
                 .await;
-                from = format!("{}\0", record.key.sort);
             }
-            if !page.more {
-                return Ok(if page.records.is_empty() {
-                    IDLE_SCAN_MS
-                } else {
-                    RETRY_MS
-                });
+            match next {
+                Some(next) => from = next,
+                None => return Ok(pause_ms),
             }
         }
     }
@@ -305,38 +298,14 @@ impl Dispatcher {
         Ok(true)
     }
 
-    /// Removes an agenda entry that no head knows.
     async fn drop_stray(&self, visit: &Visit) -> Result<(), EngineError> {
-        let Some(entry) = visit.entry else {
-            return Ok(());
-        };
-        let key = keys::agenda(Group::Execute, &visit.session, entry);
-        // The head is checked in the same commit: an entry that became true meanwhile stays.
-        let head = Key::new(keys::session_partition(&visit.session), keys::HEAD);
-        let guard = match self.core.load(&visit.session).await? {
-            Some(loaded) if loaded.head.agenda.execute == Some(entry) => return Ok(()),
-            Some(loaded) => Guard::Version(loaded.version),
-            None => Guard::Absent,
-        };
-        let writes = vec![
-            Write {
-                key: head,
-                guard,
-                change: Change::Check,
-            },
-            Write {
-                key,
-                guard: Guard::Any,
-                change: Change::Delete,
-            },
-        ];
-        self.core
-            .commit_once(Commit {
-                id: CommitId::random(&*self.core.ids),
-                writes,
-            })
-            .await?;
-        Ok(())
+        match visit.entry {
+            Some(entry) => {
+                let group = Group::Execute;
+                self.core.drop_stray(group, &visit.session, entry).await
+            }
+            None => Ok(()),
+        }
     }
 
     async fn claim(&self, session: &SessionId, loaded: &Loaded) -> Result<bool, EngineError> {

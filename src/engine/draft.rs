@@ -25,7 +25,7 @@ pub struct Draft {
     before: Option<Loaded>,
     writes: Vec<Write>,
     events: Vec<Entry>,
-    exact_agenda: bool,
+    exact: Vec<Group>,
     anchored: bool,
 }
 
@@ -39,7 +39,7 @@ impl Draft {
             before: Some(loaded.clone()),
             writes: Vec::new(),
             events: Vec::new(),
-            exact_agenda: false,
+            exact: Vec::new(),
             anchored: false,
         }
     }
@@ -53,7 +53,7 @@ impl Draft {
             before: None,
             writes: Vec::new(),
             events: vec![Entry::Created],
-            exact_agenda: false,
+            exact: Vec::new(),
             anchored: false,
         }
     }
@@ -95,14 +95,22 @@ impl Draft {
         self.anchored = true;
     }
 
-    /// Agenda entries are moved to where they are due, not left early.
+    /// The entry of execution is moved to where it is due, not left early.
     pub fn move_agenda(&mut self) {
-        self.exact_agenda = true;
+        self.exact.push(Group::Execute);
     }
 
-    /// Rows so far, with those that sealing adds at most: head, journal, and an agenda entry out and in.
+    /// The entry of the deliveries is moved to where it is due, not left early.
+    pub fn move_deliveries(&mut self) {
+        self.exact.push(Group::Deliver);
+    }
+
+    /// Rows so far, with those that sealing adds at most: head, journal, and an agenda entry out and in for each group that
+    /// may have changed.
     pub fn rows(&self) -> usize {
-        self.writes.len() + 4
+        let known = self.before.as_ref().and_then(|b| b.head.delivery_due());
+        let deliveries = self.exact.contains(&Group::Deliver) || self.head.delivery_due() != known;
+        self.writes.len() + 4 + if deliveries { 2 } else { 0 }
     }
 
     /// The commit, and the head as it will be stored.
@@ -124,6 +132,8 @@ impl Draft {
         }
         let due = self.head.execution_due(self.now_ms);
         self.head.agenda.execute = self.entry(Group::Execute, old_agenda.execute, due);
+        let due = self.head.delivery_due();
+        self.head.agenda.deliver = self.entry(Group::Deliver, old_agenda.deliver, due);
         if self.anchored || !self.events.is_empty() {
             let row = JournalRow {
                 at_ms: self.now_ms,
@@ -155,8 +165,8 @@ impl Draft {
 
     /// Writes what turns the old agenda entry into the new one, and answers where the entry is then.
     fn entry(&mut self, group: Group, old: Option<u64>, new: Option<u64>) -> Option<u64> {
-        let keep_early =
-            matches!((old, new), (Some(old), Some(new)) if old <= new && !self.exact_agenda);
+        let exact = self.exact.contains(&group);
+        let keep_early = matches!((old, new), (Some(old), Some(new)) if old <= new && !exact);
         if keep_early || old == new {
             return old;
         }

@@ -100,6 +100,22 @@ pub fn artifact(turn: u64, n: u64) -> String {
     format!("artifact/{turn:010}/{n:05}")
 }
 
+/// `delivery/<id>`
+pub fn delivery(id: &str) -> String {
+    format!("delivery/{id}")
+}
+
+/// `owed/<due time>/<id>`: a delivery that is to be sent, or is being sent. Few, however many there ever were.
+pub fn owed(due_ms: u64, id: &str) -> String {
+    format!("owed/{due_ms:015}/{id}")
+}
+
+/// Due time and id of an owed delivery's sort key.
+pub fn parse_owed(sort: &str) -> Option<(u64, &str)> {
+    let (due, id) = sort.strip_prefix("owed/")?.split_once('/')?;
+    Some((due.parse().ok()?, id))
+}
+
 /// `receipt/<key hash>`: the hash, so that a caller's key is never stored in the clear and has a bounded length.
 pub fn receipt(key_hash: &str) -> String {
     format!("receipt/{key_hash}")

@@ -1,15 +1,19 @@
 //! The engine: what a Session is, and the journey of one input through it. No IO of its own: everything outside is a port.
 //!
-//! Read the nouns first ([`session`], [`turn`], [`item`], [`input`], [`fence`]), then the journey in this order: [`accept`]
-//! (with [`prepare`]), [`dispatch`] (with [`claim`]), [`run`] (with [`work`]), [`observe`], [`settle`] (with [`finish`]), [`deliver`], [`recover`].
+//! Read the nouns first ([`session`], [`turn`], [`item`], [`input`], [`fence`], [`delivery`]), then the journey in this order:
+//! [`accept`] (with [`prepare`]), [`dispatch`] (with [`agenda`] and [`claim`]), [`run`] (with [`work`]), [`observe`], [`settle`]
+//! (with [`finish`]), [`deliver`] (with [`outbox`]), [`recover`], and [`erase`] at the very end.
 //! [`draft`] is the one way in which anything is ever changed.
 
 pub mod accept;
 mod aftermath;
+pub mod agenda;
 pub mod agents;
 pub mod artifact;
 pub mod claim;
 pub mod core;
+pub mod deliver;
+pub mod delivery;
 pub mod dispatch;
 pub mod draft;
 pub mod erase;
@@ -25,6 +29,7 @@ pub mod journal;
 pub mod keys;
 pub mod lazy;
 pub mod observe;
+pub mod outbox;
 pub mod ports;
 pub mod prepare;
 pub mod read;

@@ -340,9 +340,12 @@ impl Live {
                 match core.commit_once(commit.clone()).await {
                     Ok(()) => {
                         // A lease that was given back may leave work for a dispatcher, and room for other work.
+                        let owes_delivery = head.agenda.deliver != self.loaded.head.agenda.deliver;
                         match head.fence.lease {
-                            Some(_) => core.bell.ring_change(self.session.as_str()),
-                            None => core.bell.ring(self.session.as_str()),
+                            Some(_) if !owes_delivery => {
+                                core.bell.ring_change(self.session.as_str());
+                            }
+                            _ => core.bell.ring(self.session.as_str()),
                         }
                         self.loaded = Loaded {
                             head,

@@ -13,7 +13,7 @@ pub const MAX_PENDING: usize = 64;
 /// Function calls of a Turn that may be open at once. What the agent calls beyond it is closed unanswered, and it is told.
 pub const MAX_OPEN_CALLS: usize = 16;
 /// Bytes of words about a failure that the head keeps.
-const WORDS_BYTES: usize = 240;
+const WORDS_BYTES: usize = 200;
 
 /// The next number of each kind of row; rows are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -266,6 +266,9 @@ pub struct Head {
     /// Agenda entries.
     #[serde(rename = "due", default)]
     pub agenda: Agenda,
+    /// When the next of the Session's deliveries needs somebody; may be early, never late. `None`: none is owed. Unix ms.
+    #[serde(rename = "out", default, skip_serializing_if = "Option::is_none")]
+    pub deliveries_due_ms: Option<u64>,
     /// Times the environment's files were lost.
     #[serde(rename = "resets", default, skip_serializing_if = "is_zero32")]
     pub resets: u32,
@@ -312,6 +315,7 @@ impl Head {
             pending: Vec::new(),
             next: Counters::default(),
             agenda: Agenda::default(),
+            deliveries_due_ms: None,
             resets: 0,
             environment_opened: false,
             isolation: None,
@@ -344,6 +348,18 @@ impl Head {
                 (!turn.asks_client()).then(|| now_ms.max(turn.not_before_ms))
             }
         }
+    }
+
+    /// When the Session's deliveries need somebody next; `None` if it owes none.
+    pub fn delivery_due(&self) -> Option<u64> {
+        // Of a deleted Session nothing is told any more; its rows are erased by the other group.
+        self.deliveries_due_ms.filter(|_| self.deleted_ms.is_none())
+    }
+
+    /// A delivery needs somebody at this time.
+    pub fn owe_delivery(&mut self, due_ms: u64) {
+        let due = self.deliveries_due_ms.get_or_insert(due_ms);
+        *due = due_ms.min(*due);
     }
 
     /// Cuts words to what a head has room for.
@@ -475,6 +491,8 @@ mod tests {
             execute: Some(1_800_000_000_000),
             deliver: Some(1_800_000_000_000),
         };
+        head.deliveries_due_ms = Some(1_800_000_000_000);
+        head.isolation = Some("unsafe-none".into());
         head.resets = 999;
         head.environment_opened = true;
         head.usage = usage;

@@ -19,7 +19,7 @@ pub async fn ensure(context: &mut Context, places: &Places) {
         return;
     }
     if !context.settings.daemon.autostart {
-        if !lock::is_held(places).unwrap_or(true) {
+        if super::running(places).is_none() {
             context
                 .console
                 .say

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::cli::compose::{self, Places};
 use crate::cli::config::private_file;
 
-/// How long somebody who only looks may keep the lock from us: looking takes it for an instant.
-const LOOKS: u32 = 25;
-const LOOK_MS: u64 = 2;
+/// How long somebody may keep the lock without a note: who looks at a daemon that leaves, and who starts one, for an instant.
+const TRIES: u32 = 500;
+const TRY_MS: u64 = 2;
 
 /// What a daemon says of itself: `run/daemon.json`. True only while the lock is held.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,13 +48,13 @@ fn lock_file(places: &Places) -> io::Result<File> {
 /// Takes the lock; `None` if a daemon has it.
 pub fn take(places: &Places) -> io::Result<Option<Held>> {
     let file = lock_file(places)?;
-    for _ in 0..LOOKS {
+    for _ in 0..TRIES {
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => return Ok(Some(Held { file })),
             Err(rustix::io::Errno::WOULDBLOCK) if living(places).is_some() => return Ok(None),
             // Somebody looks, or just started a daemon and has not said so yet.
             Err(rustix::io::Errno::WOULDBLOCK) => {
-                std::thread::sleep(Duration::from_millis(LOOK_MS));
+                std::thread::sleep(Duration::from_millis(TRY_MS));
             }
             Err(errno) => return Err(errno.into()),
         }
@@ -83,9 +83,12 @@ pub fn inherit(places: &Places) -> io::Result<Option<Held>> {
     Ok(Some(Held { file }))
 }
 
-/// Whether a daemon holds the lock.
-pub fn is_held(places: &Places) -> io::Result<bool> {
-    take(places).map(|held| held.is_none())
+/// Who holds the lock. Without a note of somebody who lives the lock is not even touched, so that looking is in nobody's way.
+pub fn holder(places: &Places) -> io::Result<Option<Note>> {
+    match living(places) {
+        Some(note) => Ok(take(places)?.is_none().then_some(note)),
+        None => Ok(None),
+    }
 }
 
 /// Says who holds the lock.
@@ -125,13 +128,21 @@ mod tests {
     fn one_holds_the_lock_and_its_end_frees_it() {
         let (_dir, places) = places();
         let held = take(&places).expect("works").expect("is free");
+        let note = Note {
+            identity: compose::process_identity().expect("there is a /proc"),
+            version: "0".into(),
+            started_ms: 1,
+        };
+        write_note(&places, &note).expect("writes");
+        let holder = || holder(&places).expect("works");
         assert!(take(&places).expect("works").is_none());
-        assert!(is_held(&places).expect("works"));
+        assert_eq!(holder().as_ref(), Some(&note));
         let childs = held.for_child().expect("clones");
         drop(held);
-        assert!(is_held(&places).expect("works"), "the child has it still");
+        assert_eq!(holder(), Some(note), "the child has it still");
         drop(childs);
-        assert!(!is_held(&places).expect("works"));
+        assert_eq!(holder(), None);
+        assert!(take(&places).expect("works").is_some());
     }
 
     #[test]

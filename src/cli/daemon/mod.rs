@@ -21,10 +21,10 @@ use super::compose::Places;
 /// Who the running daemon of a data directory is, if one runs.
 pub fn running(places: &Places) -> Option<Note> {
     // Looking must not make anything: without the directory there is no daemon.
-    if !places.run().is_dir() || !lock::is_held(places).unwrap_or(true) {
+    if !places.run().is_dir() {
         return None;
     }
-    lock::living(places)
+    lock::holder(places).unwrap_or_else(|_| lock::living(places))
 }
 
 /// `rat-things daemon …`

@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use rat_things::api::TurnStatus;
+use rat_things::engine::delivery::{self, DeliveryEvent, DeliveryState};
 use rat_things::engine::fence::{self, RunEvent, RunState};
 use rat_things::engine::input::{self, InputEvent, InputState, NoOp};
 use rat_things::engine::ports::Liveness;
@@ -111,6 +112,22 @@ fn a_run_goes_from_state_to_state() {
     ];
     let next = |state: &RunState, event: &RunEvent| {
         fence::next(*state, *event)
+            .ok()
+            .map(|state| format!("{state:?}"))
+    };
+    insta::assert_snapshot!(matrix(&states, &events, next));
+}
+
+#[test]
+fn a_delivery_goes_from_state_to_state() {
+    use DeliveryEvent::{Arrived, Claim, GiveUp, LostSight, Refused, SendAgain, TryLater};
+    use DeliveryState::{Delivered, Failed, Pending, Sending, Uncertain};
+    let states = [Pending, Sending, Delivered, Failed, Uncertain];
+    let events = [
+        Claim, Arrived, TryLater, Refused, LostSight, SendAgain, GiveUp,
+    ];
+    let next = |state: &DeliveryState, event: &DeliveryEvent| {
+        delivery::next(*state, *event)
             .ok()
             .map(|state| format!("{state:?}"))
     };

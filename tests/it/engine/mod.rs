@@ -3,9 +3,11 @@
 mod batches;
 mod bench;
 mod bounds;
+mod deliveries;
 mod faults;
 mod journey;
 mod keys;
+mod late_turns;
 mod loss;
 mod matrix;
 mod matrix_session;

@@ -13,10 +13,10 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use rat_things::backend::memory::{Fault, MemoryStore};
 use rat_things::engine::ports::{
-    BlobError, BlobRef, BlobScope, BlobSource, Blobs, CaptureLimits, Commit, Committed,
+    BlobError, BlobRef, BlobScope, BlobSource, Blobs, CaptureLimits, Commit, Committed, Courier,
     Environment, EnvironmentError, EnvironmentSpec, Environments, ExecEnd, ExecSpec, Isolation,
-    Key, Model, ModelError, ModelEvent, ModelRequest, ModelStream, Opened, Outputs, Page, Range,
-    Record, Store, StoreError,
+    Key, Model, ModelError, ModelEvent, ModelRequest, ModelStream, Opened, Outputs, Page, Parcel,
+    Range, Record, Sent, Store, StoreError,
 };
 use tokio::io::AsyncRead;
 use tokio::sync::{Notify, mpsc, watch};
@@ -69,6 +69,8 @@ pub enum Role {
     Worker,
     /// It dispatches.
     Daemon,
+    /// It carries deliveries out.
+    Deliverer,
 }
 
 /// What happens at the chosen instant.
@@ -385,6 +387,16 @@ impl Model for Of<dyn Model> {
 
     fn name(&self) -> String {
         self.port.name()
+    }
+}
+
+#[async_trait]
+impl Courier for Of<dyn Courier> {
+    async fn send(&self, parcel: &Parcel) -> Sent {
+        self.life.instant("parcel before").await;
+        let answer = self.port.send(parcel).await;
+        self.life.instant("parcel after").await;
+        answer
     }
 }
 

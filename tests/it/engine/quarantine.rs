@@ -54,13 +54,22 @@ impl Lost {
     /// Every command ran once at most, and the Turn is the same.
     async fn goes_on(&self) {
         self.world.settled(&self.session).await;
-        assert_eq!(self.world.turns(&self.session).await[0], TurnStatus::Completed);
+        assert_eq!(
+            self.world.turns(&self.session).await[0],
+            TurnStatus::Completed
+        );
         let mut commands = self.world.commands();
         commands.sort();
         commands.dedup();
         assert_eq!(commands.len(), self.world.commands().len());
         let told = lines(&self.world.items(&self.session).await);
-        assert_eq!(told.iter().filter(|line| *line == "Assistant: done").count(), 1, "{told:#?}");
+        assert_eq!(
+            told.iter()
+                .filter(|line| *line == "Assistant: done")
+                .count(),
+            1,
+            "{told:#?}"
+        );
         self.world.sound();
     }
 }
@@ -72,13 +81,23 @@ async fn a_worker_out_of_sight_is_quarantined_and_its_session_stays_usable() {
     assert_eq!(lost.state().await, RunState::Quarantined);
     world.sound();
     let head = world.read(session).await.head;
-    assert!(head.last_error.is_some_and(|error| error.contains("can't be accounted for")));
+    assert!(
+        head.last_error
+            .is_some_and(|error| error.contains("can't be accounted for"))
+    );
     assert_eq!(world.turns(session).await, [TurnStatus::InProgress]);
-    let outcome = |accepted: rat_things::engine::accept::Accepted| accepted.receipt.outcomes[0].clone();
+    let outcome =
+        |accepted: rat_things::engine::accept::Accepted| accepted.receipt.outcomes[0].clone();
     let steered = world.say(session, "s", "@say steered").await;
     assert_eq!(outcome(steered), Outcome::Steered { turn: 1 });
     let queued = world.say_next(session, "q", "@say next").await;
-    assert_eq!(outcome(queued), Outcome::Queued { turn: 2, position: 1 });
+    assert_eq!(
+        outcome(queued),
+        Outcome::Queued {
+            turn: 2,
+            position: 1
+        }
+    );
     tokio::time::sleep(Duration::from_secs(3_600)).await;
     assert_eq!(lost.state().await, RunState::Quarantined);
     assert_eq!(world.compute.granted().len(), 1, "nobody took over");
@@ -114,7 +133,9 @@ async fn a_quarantined_worker_that_comes_back_writes_nothing_at_all() {
 async fn an_operator_ends_a_quarantine_and_only_a_quarantine() {
     let lost = lost(Liveness::Unknown).await;
     let core = &lost.world.core;
-    core.release_quarantine(OWNER, &lost.session).await.expect("quarantined");
+    core.release_quarantine(OWNER, &lost.session)
+        .await
+        .expect("quarantined");
     lost.goes_on().await;
     let again = core.release_quarantine(OWNER, &lost.session).await;
     assert!(matches!(again, Err(EngineError::Conflict(_))), "{again:?}");
@@ -142,7 +163,11 @@ async fn a_cancel_in_quarantine_is_done_when_the_quarantine_ends_and_not_before(
     assert_eq!(accepted.receipt.outcomes, [Outcome::Cancelling { turn: 1 }]);
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!(world.turns(session).await, [TurnStatus::InProgress]);
-    world.core.release_quarantine(OWNER, session).await.expect("quarantined");
+    world
+        .core
+        .release_quarantine(OWNER, session)
+        .await
+        .expect("quarantined");
     world.settled(session).await;
     assert_eq!(world.turns(session).await, [TurnStatus::Cancelled]);
     world.sound();
@@ -166,7 +191,11 @@ async fn a_queued_turn_is_cancelled_during_a_quarantine() {
 async fn a_session_is_deleted_during_a_quarantine() {
     let lost = lost(Liveness::Unknown).await;
     let Lost { world, session, .. } = &lost;
-    world.core.delete_session(OWNER, session).await.expect("deleted");
+    world
+        .core
+        .delete_session(OWNER, session)
+        .await
+        .expect("deleted");
     let gone = async || world.store.records().is_empty();
     assert!(eventually(gone).await, "{:#?}", world.store.records());
     lost.life.thaw();

@@ -14,11 +14,12 @@ use rat_things::backend::memory::ids::SeededIds;
 use rat_things::backend::model::demo::DemoModel;
 use rat_things::engine::accept::Accepted;
 use rat_things::engine::core::{Core, Settings};
+use rat_things::engine::deliver::{Deliverer, Policy};
 use rat_things::engine::dispatch::Dispatcher;
 use rat_things::engine::error::EngineError;
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::ports::{
-    Blobs, Clock, Environments, ExecSpec, Harness, Model, RunGrant, Store,
+    Blobs, Clock, Courier, Environments, ExecSpec, Harness, Model, RunGrant, Store,
 };
 use rat_things::engine::read::{ListQuery, SessionRead};
 use rat_things::engine::run::Worker;
@@ -226,6 +227,21 @@ impl World {
     pub fn kill_dispatcher(&self) {
         self.daemon.lock().expect("no test panics with it").stop();
         self.stop.send_replace(true);
+    }
+
+    /// Starts a deliverer, which may end with this fuse; a stop for it, and its life.
+    pub fn start_delivering(
+        &self,
+        courier: Arc<dyn Courier>,
+        policy: Policy,
+        fuse: &Arc<Fuse>,
+    ) -> (watch::Sender<bool>, Arc<Life>) {
+        let life = Life::new(Role::Deliverer, 0, fuse);
+        let courier = Of::new(&life, courier);
+        let deliverer = Deliverer::new(of(&self.core, &life), courier, policy);
+        let stop = watch::Sender::new(false);
+        tokio::spawn(deliverer.run(stop.subscribe()));
+        (stop, life)
     }
 
     /// Asks all workers so far to leave.

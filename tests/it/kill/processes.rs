@@ -125,11 +125,21 @@ fn look(pid: u32, marker: &str, sandboxes: bool) -> Option<Process> {
     } else {
         return None;
     };
+    // A child that has not become what it was made for yet still looks like its parent.
+    if role != Role::Sandbox && parent_line(pid).is_some_and(|parent| parent == line) {
+        return None;
+    }
     (identity.inspect() != Liveness::Gone).then(|| Process {
         identity,
         role,
         shown: words.join(" "),
     })
+}
+
+fn parent_line(pid: u32) -> Option<Vec<u8>> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+    fs::read(format!("/proc/{}/cmdline", parent.trim())).ok()
 }
 
 /// Whether something of the data directory is mounted where the process lives: the workspace is, in every sandbox.

@@ -36,8 +36,18 @@ pub(super) enum Found {
     Foreign,
 }
 
-/// Looks at the file's marks.
+/// Looks at the file's marks, all as of one moment: another process may be making them now.
 pub(super) fn look(conn: &Connection) -> rusqlite::Result<Found> {
+    let moment = match conn.is_autocommit() {
+        true => Some(conn.unchecked_transaction()?),
+        false => None,
+    };
+    let found = marks(conn);
+    drop(moment);
+    found
+}
+
+fn marks(conn: &Connection) -> rusqlite::Result<Found> {
     let version: i64 = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let application: i64 = conn.query_row("PRAGMA application_id", [], |row| row.get(0))?;
     if application == APPLICATION_ID && version > 0 {

@@ -1,0 +1,374 @@
+//! Deliver: the last stage, in a work group of its own (I9). Each attempt is claimed under a lease before it is made, so that
+//! after any crash somebody knows that it may have happened: such a delivery is uncertain and waits for a person (I6).
+//!
+//! What decides is pure ([`sweep`], [`answer_event`]); [`Deliverer`] acts. Deliveries of one Session have no order among
+//! themselves: one destination that is down does not hold up another.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
+
+use super::agenda::Due;
+use super::core::{Core, Loaded, backoff};
+use super::delivery::{
+    DeliveryEvent, DeliveryRefusal, DeliveryRow, DeliveryState, change_delivery,
+};
+use super::draft::Draft;
+use super::error::EngineError;
+use super::history::as_text;
+use super::ids::SessionId;
+use super::keys::{AGENDA_SHARDS, Group};
+use super::ports::{Courier, Parcel, Sent, StoreError};
+
+/// Sessions whose due deliveries are claimed at the same time.
+const PARALLEL: usize = 32;
+/// Attempts that are made at the same time.
+const SENDING: usize = 256;
+/// Deliveries of one Session that are claimed in one commit.
+const AT_ONCE: u32 = 6;
+/// Agenda rows read at once.
+const SCAN_ROWS: usize = 256;
+/// Without a ring, the agenda is read this often.
+const IDLE_SCAN_MS: u64 = 2_000;
+/// Rings within this time lead to one reading of the agenda.
+const RING_SCAN_MS: u64 = 100;
+/// A Session whose handling failed is left alone this long.
+const RETRY_MS: u64 = 500;
+
+/// How deliveries are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// An attempt that is not over by then is given up as uncertain.
+    pub lease_ms: u64,
+    /// Attempts before a delivery that provably did not arrive has failed.
+    pub tries: u32,
+    /// The pause behind the first attempt; it doubles with each.
+    pub first_pause_ms: u64,
+    /// The longest pause.
+    pub longest_pause_ms: u64,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Policy {
+            lease_ms: 60_000,
+            tries: 12,
+            first_pause_ms: 2_000,
+            longest_pause_ms: 3_600_000,
+        }
+    }
+}
+
+impl Policy {
+    /// The pause behind attempt `n`, from 1.
+    pub fn pause_ms(&self, n: u32) -> u64 {
+        let times = 1u64 << n.saturating_sub(1).min(32);
+        self.first_pause_ms
+            .saturating_mul(times)
+            .min(self.longest_pause_ms)
+    }
+}
+
+/// A claimed attempt.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempt {
+    /// `dlv_…`
+    pub id: String,
+    /// The row as it was claimed; `attempts` is the attempt's number.
+    pub row: DeliveryRow,
+}
+
+/// Takes the due ones of `owed`: what is to be sent is claimed, and an attempt that was claimed and never ended is uncertain.
+/// `owed` are the Session's first owed deliveries in the order of their due times; `rest` is when the first one behind them is
+/// due.
+pub fn sweep(
+    draft: &mut Draft,
+    owed: &[(String, DeliveryRow)],
+    rest: Option<u64>,
+    policy: Policy,
+) -> Result<Vec<Attempt>, DeliveryRefusal> {
+    let now_ms = draft.now_ms;
+    let lease_until_ms = now_ms + policy.lease_ms;
+    let mut attempts = Vec::new();
+    let mut next = rest;
+    let mut owe = |due_ms: u64| next = Some(next.map_or(due_ms, |next| next.min(due_ms)));
+    for (id, row) in owed {
+        if row.due_ms > now_ms {
+            owe(row.due_ms);
+            continue;
+        }
+        if row.state == DeliveryState::Sending {
+            let why = "the sender was lost while it was being sent".to_owned();
+            change_delivery(draft, id, row, DeliveryEvent::LostSight, now_ms, Some(why))?;
+            continue;
+        }
+        let claim = DeliveryEvent::Claim;
+        let row = change_delivery(draft, id, row, claim, lease_until_ms, None)?;
+        owe(lease_until_ms);
+        attempts.push(Attempt {
+            id: id.clone(),
+            row,
+        });
+    }
+    draft.head.deliveries_due_ms = next;
+    draft.move_deliveries();
+    Ok(attempts)
+}
+
+/// What the courier's answer to attempt `row.tries` means, when the delivery is due again if it is, and the answer in words.
+pub fn answer_event(
+    row: &DeliveryRow,
+    sent: Sent,
+    policy: Policy,
+    now_ms: u64,
+) -> (DeliveryEvent, u64, Option<String>) {
+    match sent {
+        Sent::Delivered => (DeliveryEvent::Arrived, now_ms, None),
+        Sent::Failed { message, retryable } if retryable && row.tries < policy.tries => {
+            let due_ms = now_ms + policy.pause_ms(row.tries);
+            (DeliveryEvent::TryLater, due_ms, Some(message))
+        }
+        Sent::Failed { message, .. } => (DeliveryEvent::Refused, now_ms, Some(message)),
+        Sent::Uncertain(message) => (DeliveryEvent::LostSight, now_ms, Some(message)),
+    }
+}
+
+/// Carries deliveries out.
+pub struct Deliverer {
+    core: Core,
+    courier: Arc<dyn Courier>,
+    policy: Policy,
+    visits: Arc<Semaphore>,
+    sends: Arc<Semaphore>,
+    /// Sessions whose due deliveries are being claimed. A hint: losing it loses nothing.
+    busy: Mutex<HashSet<SessionId>>,
+}
+
+impl Deliverer {
+    /// A deliverer over these ports. Any number of them may run, anywhere.
+    pub fn new(core: Core, courier: Arc<dyn Courier>, policy: Policy) -> Arc<Deliverer> {
+        Arc::new(Deliverer {
+            core,
+            courier,
+            policy,
+            visits: Arc::new(Semaphore::new(PARALLEL)),
+            sends: Arc::new(Semaphore::new(SENDING)),
+            busy: Mutex::default(),
+        })
+    }
+
+    /// Works until `stop` turns true. Attempts that were claimed by then are still brought to their end.
+    pub async fn run(self: Arc<Self>, mut stop: watch::Receiver<bool>) {
+        let mut rings = self.core.bell.listen_work();
+        let mut next_scan = Instant::now() + self.scan().await;
+        loop {
+            tokio::select! {
+                biased;
+                changed = stop.changed() => if changed.is_err() || *stop.borrow() { return },
+                () = tokio::time::sleep_until(next_scan) => {
+                    next_scan = Instant::now() + self.scan().await;
+                }
+                Some(_) = rings.recv() => {
+                    next_scan = next_scan.min(Instant::now() + Duration::from_millis(RING_SCAN_MS));
+                }
+            }
+        }
+    }
+
+    /// Handles the Sessions that owe deliveries now; the pause until the next one does.
+    async fn scan(self: &Arc<Self>) -> Duration {
+        let mut next_ms = IDLE_SCAN_MS;
+        for shard in 0..AGENDA_SHARDS {
+            match self.scan_shard(shard).await {
+                Ok(pause_ms) => next_ms = next_ms.min(pause_ms),
+                Err(error) => tracing::warn!(%error, "the agenda could not be read"),
+            }
+        }
+        Duration::from_millis(next_ms)
+    }
+
+    async fn scan_shard(self: &Arc<Self>, shard: u32) -> Result<u64, EngineError> {
+        let mut from = String::new();
+        loop {
+            let page = self
+                .core
+                .agenda_page(Group::Deliver, shard, &from, SCAN_ROWS);
+            let (entries, next) = page.await?;
+            let now_ms = self.core.clock.now_ms();
+            let pause_ms = match entries.is_empty() {
+                true => IDLE_SCAN_MS,
+                false => RETRY_MS,
+            };
+            for due in entries {
+                if due.due_ms > now_ms {
+                    return Ok((due.due_ms - now_ms).clamp(1, IDLE_SCAN_MS));
+                }
+                self.visit(due).await;
+            }
+            match next {
+                Some(next) => from = next,
+                None => return Ok(pause_ms),
+            }
+        }
+    }
+
+    /// Handles a Session in a task of its own, once at a time.
+    async fn visit(self: &Arc<Self>, due: Due) {
+        if !self.busy().insert(due.session.clone()) {
+            return;
+        }
+        let guard = Busy(Arc::clone(self), due.session.clone());
+        let Ok(slot) = Arc::clone(&self.visits).acquire_owned().await else {
+            return;
+        };
+        let this = Arc::clone(self);
+        tokio::spawn(async move {
+            let _guard = guard;
+            if let Err(error) = this.deliver(&due).await {
+                tracing::warn!(session = %due.session, %error, "deliveries were not brought on");
+            }
+            drop(slot);
+        });
+    }
+
+    /// Claims the due deliveries of a Session until none is due, and has each attempt made by a task of its own: one that is
+    /// slow holds up nothing.
+    async fn deliver(self: &Arc<Self>, due: &Due) -> Result<(), EngineError> {
+        let session = &due.session;
+        let mut claimed = false;
+        let mut beaten = 0;
+        loop {
+            let Ok(mut room) = Arc::clone(&self.sends).acquire_many_owned(AT_ONCE).await else {
+                return Ok(());
+            };
+            let loaded = self.core.load(session).await?;
+            let now_ms = self.core.clock.now_ms();
+            let entry = loaded
+                .as_ref()
+                .and_then(|loaded| loaded.head.agenda.deliver);
+            let Some(loaded) = loaded.filter(|_| entry.is_some_and(|entry| entry <= now_ms)) else {
+                // Nothing is due here. If the agenda still says so, it is wrong.
+                return match claimed {
+                    true => Ok(()),
+                    false => {
+                        self.core
+                            .drop_stray(Group::Deliver, session, due.due_ms)
+                            .await
+                    }
+                };
+            };
+            let Some(attempts) = self.claim(session, &loaded, now_ms).await? else {
+                beaten += 1;
+                if beaten == self.core.decisions().end {
+                    return Err(EngineError::Busy { attempts: beaten });
+                }
+                tokio::time::sleep(backoff(beaten.min(6))).await;
+                continue;
+            };
+            for attempt in attempts {
+                let (this, session) = (Arc::clone(self), session.clone());
+                let (owner, place) = (loaded.head.owner.clone(), room.split(1));
+                tokio::spawn(async move { this.attempt(&owner, &session, attempt, place).await });
+            }
+            claimed = true;
+        }
+    }
+
+    /// Claims what is due. `None`: somebody else was quicker.
+    async fn claim(
+        &self,
+        session: &SessionId,
+        loaded: &Loaded,
+        now_ms: u64,
+    ) -> Result<Option<Vec<Attempt>>, EngineError> {
+        let (owed, rest) = self.core.owed(session, AT_ONCE as usize).await?;
+        let mut draft = Draft::of(session, loaded, now_ms);
+        // Rows that are newer than the head refuse here or at the commit; both mean to look again.
+        let Ok(attempts) = sweep(&mut draft, &owed, rest, self.policy) else {
+            return Ok(None);
+        };
+        let (commit, _) = draft.seal(&*self.core.ids);
+        match self.core.commit_once(commit).await {
+            Ok(()) => Ok(Some(attempts)),
+            Err(StoreError::Conflict(_)) => Ok(None),
+            // Whether it was claimed is not known, so it is not sent: claimed, it will be uncertain.
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// One attempt, and its record.
+    async fn attempt(
+        &self,
+        owner: &str,
+        session: &SessionId,
+        attempt: Attempt,
+        _place: Option<OwnedSemaphorePermit>,
+    ) {
+        let sent = self.send(owner, session, &attempt).await;
+        let policy = self.policy;
+        let number = attempt.row.attempts;
+        let decide = |row: &DeliveryRow, now_ms| {
+            // An operator may have wanted another attempt meanwhile: this answer is not about that one.
+            (row.attempts == number && row.state != DeliveryState::Pending)
+                .then(|| answer_event(row, sent.clone(), policy, now_ms))
+        };
+        // However long the store is in trouble: what is known is worth recording, and late is not too late.
+        let mut repeat = 0;
+        while let Err(error) = self.core.change_owed(session, &attempt.id, decide).await {
+            tracing::warn!(%session, id = attempt.id, %error, "an answer could not be recorded");
+            if matches!(error, EngineError::Damaged { .. }) {
+                return;
+            }
+            repeat += 1;
+            tokio::time::sleep(backoff(repeat)).await;
+        }
+    }
+
+    async fn send(&self, owner: &str, session: &SessionId, attempt: &Attempt) -> Sent {
+        let scope = self.core.scope(owner, session);
+        let body = match self.core.fetch(&scope, &attempt.row.body).await {
+            Ok(body) => as_text(body),
+            Err(error) => {
+                return Sent::Failed {
+                    retryable: !matches!(error, EngineError::Damaged { .. }),
+                    message: error.to_string(),
+                };
+            }
+        };
+        let parcel = Parcel {
+            delivery_id: attempt.id.clone(),
+            destination: attempt.row.destination.clone(),
+            body: Bytes::from(body),
+        };
+        if self.core.clock.now_ms() >= attempt.row.due_ms {
+            // Somebody may have decided meanwhile what becomes of it. That it was not sent is what is known here.
+            return Sent::Failed {
+                message: "the sender came too late to send it".into(),
+                retryable: true,
+            };
+        }
+        // The courier may take most of the lease, not all of it: the answer is to be recorded in time.
+        let patience = Duration::from_millis(self.policy.lease_ms - self.policy.lease_ms / 4);
+        match tokio::time::timeout(patience, self.courier.send(&parcel)).await {
+            Ok(sent) => sent,
+            Err(_) => Sent::Uncertain("the destination did not answer in time".into()),
+        }
+    }
+
+    fn busy(&self) -> std::sync::MutexGuard<'_, HashSet<SessionId>> {
+        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A Session that is handled, until this is dropped.
+struct Busy(Arc<Deliverer>, SessionId);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy().remove(&self.1);
+    }
+}
