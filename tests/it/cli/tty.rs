@@ -68,24 +68,18 @@ fn ctrl_c_while_waiting_is_an_interruption_and_the_work_goes_on() {
     let session = env.ok(
         "sessions create --environment none --input '@say begun\n@sleep 60000\n@say done' -o id",
     );
-    for line in ["wait", "items --follow", "events --follow"] {
-        let (verb, option) = line.split_once(' ').unwrap_or((line, ""));
-        for format in ["table", "jsonl"] {
-            let mut terminal = Terminal::start(
-                &env,
-                80,
-                &format!("sessions {verb} {session} {option} -o {format}"),
-            );
-            // Something was printed, or it waits: then the handler of ^C is there.
-            if (verb, format) == ("wait", "jsonl") {
-                std::thread::sleep(std::time::Duration::from_millis(150));
-            } else {
-                terminal.wait_for(if verb == "events" { "evt_" } else { "begun" });
-            }
-            terminal.type_in("\x03");
-            let (seen, code) = terminal.end();
-            assert_eq!(code, 130, "{line} -o {format}: {seen}");
-        }
+    for (line, first) in [
+        (format!("wait {session}"), "begun"),
+        (format!("items {session} --follow"), "begun"),
+        (format!("items {session} --follow -o jsonl"), "begun"),
+        (format!("events {session} --follow"), "evt_"),
+        (format!("events {session} --follow -o jsonl"), "evt_"),
+    ] {
+        let mut terminal = Terminal::start(&env, 80, &format!("sessions {line}"));
+        terminal.wait_for(first);
+        terminal.type_in("\x03");
+        let (seen, code) = terminal.end();
+        assert_eq!(code, 130, "{line}: {seen}");
     }
     assert_eq!(
         env.json(&format!("sessions turns {session}"))["data"][0]["status"],
