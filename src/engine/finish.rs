@@ -34,7 +34,9 @@ impl Live {
         let Some(turn) = self.loaded.head.turn.clone() else {
             return self.nothing_left().await;
         };
-        if !turn.calls.is_empty() {
+        // The end closes open calls, and has to read them for that.
+        let opens = last_ops.iter().any(|op| matches!(op, Op::Function { .. }));
+        if opens || !turn.calls.is_empty() {
             self.commit_ops(std::mem::take(&mut last_ops)).await?;
         }
         let (capture, artifacts) = self.capture(turn.number, environment).await?;

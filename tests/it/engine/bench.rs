@@ -7,6 +7,8 @@ use rat_things::backend::memory::ids::SeededIds;
 use rat_things::engine::accept::{Rows, decide};
 use rat_things::engine::claim::{begin_turn, claim};
 use rat_things::engine::core::{Loaded, Settings};
+use rat_things::engine::deliver::{Attempt, Policy, answer_event, sweep};
+use rat_things::engine::delivery::{DeliveryRow, Notice, change_delivery, enqueue_delivery};
 use rat_things::engine::draft::Draft;
 use rat_things::engine::error::EngineError;
 use rat_things::engine::fence::RunRow;
@@ -16,7 +18,7 @@ use rat_things::engine::item::{CallState, ItemRow};
 use rat_things::engine::keys;
 use rat_things::engine::observe::{Op, apply};
 use rat_things::engine::ports::{
-    Change, Claim, Commit, ExecutionId, Guard, Key, MAX_COMMIT_ROWS, Record,
+    Change, Claim, Commit, ExecutionId, Guard, Key, MAX_COMMIT_ROWS, Record, Sent,
 };
 use rat_things::engine::prepare::Prepared;
 use rat_things::engine::receipt::{Outcome, ReceiptRow};
@@ -347,12 +349,6 @@ impl Bench {
         }]);
     }
 
-    /// A command is claimed; the number of its Item.
-    pub fn command(&mut self, text: &str) -> u64 {
-        self.observe(&[began(text)]);
-        self.head().next.item - 1
-    }
-
     /// A claimed command ends.
     pub fn command_ended(&mut self, item: u64) {
         let mut row: ItemRow = self.row(&keys::item(item)).expect("a claimed command");
@@ -455,6 +451,59 @@ impl Bench {
             lost.map_err(|e| EngineError::Conflict(e.to_string()))
         })
         .expect("leased");
+    }
+}
+
+/// What deliverers do.
+impl Bench {
+    /// Owes a delivery about something new.
+    pub fn owe(&mut self) {
+        let notice = Notice {
+            destination: "https://example.test".into(),
+            event: "session.idle".into(),
+            about: self.commits.to_string(),
+            body: Body::Inline("{}".into()),
+        };
+        self.change(|draft| Ok(enqueue_delivery(draft, notice)))
+            .expect("never refused");
+    }
+
+    /// Claims what is due, up to `limit`.
+    pub fn claim_deliveries(&mut self, limit: usize) -> Vec<Attempt> {
+        let owed = self.owed();
+        let rest = owed.get(limit).map(|(_, row)| row.due_ms);
+        let first: Vec<_> = owed.into_iter().take(limit).collect();
+        let policy = Policy::default();
+        self.change(|draft| {
+            let swept = sweep(draft, &first, rest, policy);
+            swept.map_err(|e| EngineError::Conflict(e.to_string()))
+        })
+        .expect("owed rows can be swept")
+    }
+
+    /// The courier answers an attempt; nothing happens if that is settled otherwise already.
+    pub fn answer_delivery(&mut self, attempt: &Attempt, sent: Sent) {
+        let row: DeliveryRow = self.row(&keys::delivery(&attempt.id)).expect("owed once");
+        let (event, due_ms, answer) = answer_event(&row, sent, Policy::default(), self.now_ms);
+        let others = self.owed().into_iter().filter(|(id, _)| *id != attempt.id);
+        let others: Option<u64> = others.map(|(_, row)| row.due_ms).min();
+        let _ = self.change(|draft| {
+            let changed = change_delivery(draft, &attempt.id, &row, event, due_ms, answer)
+                .map_err(|e| EngineError::Conflict(e.to_string()))?;
+            let mine = changed.state.is_owed().then_some(due_ms);
+            draft.head.deliveries_due_ms = others.into_iter().chain(mine).min();
+            draft.move_deliveries();
+            Ok(())
+        });
+    }
+
+    /// Owed deliveries in the order of their due times.
+    fn owed(&self) -> Vec<(String, DeliveryRow)> {
+        let partition = keys::session_partition(&self.session);
+        let keys = self.rows.keys().filter(|key| key.partition == partition);
+        keys.filter_map(|key| keys::parse_owed(&key.sort))
+            .map(|(_, id)| (id.to_owned(), self.row(&keys::delivery(id)).expect("owed")))
+            .collect()
     }
 }
 

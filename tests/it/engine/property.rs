@@ -4,13 +4,14 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 use rat_things::api::TurnStatus;
+use rat_things::engine::deliver::Attempt;
 use rat_things::engine::error::EngineError;
 use rat_things::engine::fence::RunState;
 use rat_things::engine::input::{Body, EndRow, InputState};
 use rat_things::engine::item::{ItemBody, ItemRow};
 use rat_things::engine::keys;
 use rat_things::engine::observe::Op;
-use rat_things::engine::ports::ModelUsage;
+use rat_things::engine::ports::{ModelUsage, Sent};
 use rat_things::engine::prepare::{MAX_BATCH, Prepared};
 use rat_things::engine::receipt::Outcome;
 use rat_things::engine::session::{Head, MAX_PENDING};
@@ -34,7 +35,18 @@ enum Event {
     Lose,
     LoseSight,
     OperatorRelease,
+    Owe,
+    ClaimDeliveries,
+    Answer(Index, Answered),
     Later(u64),
+}
+
+/// What a courier says.
+#[derive(Clone, Copy, Debug)]
+enum Answered {
+    Delivered,
+    Failed { retryable: bool },
+    Uncertain,
 }
 
 /// One input of a batch.
@@ -83,6 +95,14 @@ fn seen() -> impl Strategy<Value = Seen> {
     ]
 }
 
+fn answered() -> impl Strategy<Value = Answered> {
+    prop_oneof![
+        Just(Answered::Delivered),
+        Just(Answered::Uncertain),
+        any::<bool>().prop_map(|retryable| Answered::Failed { retryable }),
+    ]
+}
+
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         8 => prop::collection::vec(piece(), 1..=MAX_BATCH).prop_map(Event::Batch),
@@ -98,7 +118,10 @@ fn event() -> impl Strategy<Value = Event> {
         2 => Just(Event::Lose),
         1 => Just(Event::LoseSight),
         1 => Just(Event::OperatorRelease),
-        2 => (0u64..40_000).prop_map(Event::Later),
+        2 => Just(Event::Owe),
+        2 => Just(Event::ClaimDeliveries),
+        3 => (any::<Index>(), answered()).prop_map(|(at, answer)| Event::Answer(at, answer)),
+        2 => (0u64..90_000).prop_map(Event::Later),
     ]
 }
 
@@ -106,6 +129,7 @@ fn event() -> impl Strategy<Value = Event> {
 struct Life {
     bench: Bench,
     calls: u64,
+    attempts: Vec<Attempt>,
 }
 
 impl Life {
@@ -131,13 +155,15 @@ impl Life {
                     self.bench.command_ended(item);
                 }
             }
-            Event::Pause if working && !ends => {
-                if head
-                    .turn
-                    .is_some_and(|turn| turn.awaits_answers() && turn.running.is_empty())
-                {
-                    self.bench.pause();
-                }
+            Event::Pause
+                if working
+                    && !ends
+                    && head
+                        .turn
+                        .as_ref()
+                        .is_some_and(|turn| turn.awaits_answers() && turn.running.is_empty()) =>
+            {
+                self.bench.pause();
             }
             Event::Settle(how) if working => self.settle(*how),
             Event::Leave if working => self.bench.leave(),
@@ -150,6 +176,26 @@ impl Life {
                     Ok(())
                 });
                 released.expect("never refused");
+            }
+            Event::Owe => self.bench.owe(),
+            Event::ClaimDeliveries => self.attempts.extend(self.bench.claim_deliveries(6)),
+            Event::Answer(at, answer) if !self.attempts.is_empty() => {
+                let attempt = self.attempts.remove(at.index(self.attempts.len()));
+                let sent = match answer {
+                    Answered::Delivered => Sent::Delivered,
+                    Answered::Failed { retryable } => Sent::Failed {
+                        message: "no".into(),
+                        retryable: *retryable,
+                    },
+                    Answered::Uncertain => Sent::Uncertain("cut off".into()),
+                };
+                let agenda = head.agenda.execute;
+                self.bench.answer_delivery(&attempt, sent);
+                assert_eq!(
+                    self.bench.head().agenda.execute,
+                    agenda,
+                    "of the other group"
+                );
             }
             Event::Later(by_ms) => self.bench.now_ms += by_ms,
             _ => {}
@@ -376,11 +422,11 @@ fn fits(input: &Prepared, outcome: &Outcome) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 192, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_session_stays_sound_whatever_happens(events in prop::collection::vec(event(), 1..80)) {
-        let mut life = Life { bench: Bench::new(), calls: 0 };
+        let mut life = Life { bench: Bench::new(), calls: 0, attempts: Vec::new() };
         for (at, event) in events.iter().enumerate() {
             life.happens(event);
             if at % 4 == 3 || at + 1 == events.len() {

@@ -19,7 +19,7 @@ use rat_things::engine::dispatch::Dispatcher;
 use rat_things::engine::error::EngineError;
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::ports::{
-    Blobs, Clock, Courier, Environments, ExecSpec, Harness, Model, RunGrant, Store,
+    BlobScope, Blobs, Clock, Courier, Environments, ExecSpec, Harness, Model, RunGrant, Store,
 };
 use rat_things::engine::read::{ListQuery, SessionRead};
 use rat_things::engine::run::Worker;
@@ -54,6 +54,8 @@ pub struct Setup {
     pub store: Arc<MemoryStore>,
     /// The model.
     pub model: Arc<dyn Model>,
+    /// What drives agents, if it is not the real one over the model.
+    pub harness: Option<Arc<dyn Harness>>,
     /// What commands do.
     pub script: Script,
     /// What happens to one of the programs. With a fuse each run has a worker of its own, as a process would.
@@ -69,6 +71,7 @@ impl Default for Setup {
             },
             store: Arc::new(MemoryStore::new()),
             model: Arc::new(DemoModel),
+            harness: None,
             script: Box::new(|spec, _| Scripted::ok(format!("{:?}", spec.program))),
             fuse: None,
         }
@@ -139,6 +142,7 @@ impl Setup {
             core: core.clone(),
             environments: environments.clone(),
             model: asked.clone(),
+            harness: self.harness,
             fuse: fuse.clone(),
         };
         let worker = programs.worker(0);
@@ -179,6 +183,7 @@ struct Programs {
     core: Core,
     environments: Arc<ScriptedEnvironments>,
     model: Arc<Asked>,
+    harness: Option<Arc<dyn Harness>>,
     fuse: Arc<Fuse>,
 }
 
@@ -186,7 +191,10 @@ impl Programs {
     fn worker(&self, generation: u64) -> Arc<Worker> {
         let life = Life::new(Role::Worker, generation, &self.fuse);
         let model = Of::new(&life, self.model.clone() as Arc<dyn Model>);
-        let harness: Arc<dyn Harness> = Arc::new(ResponsesHarness::new(model, Options::default()));
+        let harness = match &self.harness {
+            Some(harness) => harness.clone(),
+            None => Arc::new(ResponsesHarness::new(model, Options::default())),
+        };
         let environments = Of::new(&life, self.environments.clone() as Arc<dyn Environments>);
         let worker = Worker::new(of(&self.core, &life), harness, environments);
         worker.listen();
@@ -438,9 +446,40 @@ impl World {
             .collect()
     }
 
-    /// Fails if the records break a rule.
+    /// Fails if the records break a rule, or point at bytes that are not stored.
     pub fn sound(&self) {
-        assert_sound(&self.store.records(), self.core.clock.now_ms());
+        let records = self.store.records();
+        assert_sound(&records, self.core.clock.now_ms());
+        for record in &records {
+            let Some(session) = record.key.partition.strip_prefix("S/") else {
+                continue;
+            };
+            let stored = self.blobs.stored(&BlobScope {
+                owner: OWNER.into(),
+                session: session.into(),
+            });
+            let value = serde_json::from_slice(&record.value).expect("rows are JSON");
+            for digest in blobs_of(&value) {
+                assert!(
+                    stored.contains_key(&digest),
+                    "{}: no blob {digest}",
+                    record.key
+                );
+            }
+        }
+    }
+}
+
+/// Digests of the blobs that a row names.
+fn blobs_of(value: &serde_json::Value) -> Vec<String> {
+    match value {
+        serde_json::Value::Object(fields) => match (fields.get("sha256"), fields.get("size_bytes"))
+        {
+            (Some(serde_json::Value::String(digest)), Some(_)) => vec![digest.clone()],
+            _ => fields.values().flat_map(blobs_of).collect(),
+        },
+        serde_json::Value::Array(list) => list.iter().flat_map(blobs_of).collect(),
+        _ => Vec::new(),
     }
 }
 
