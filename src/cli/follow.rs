@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::compose::Local;
-use super::out::{CliError, Format, LineKind, Live, Out, Say, codes};
+use super::out::{CliError, LineKind, Live, Out, Say, codes};
 use super::show;
 use crate::api::{Item, RequiredAction, SessionStatus, TurnStatus};
 use crate::engine::ids::SessionId;
@@ -79,13 +79,17 @@ pub async fn follow(
     let mut interrupts = Interrupts::listen()?;
     loop {
         let read = local.core.read_session(&local.owner, session).await?;
-        next_item = print_items(local, &mut live, &read, first_turn, next_item).await?;
+        let running;
+        (next_item, running) = print_items(local, &mut live, &read, first_turn, next_item).await?;
         let (over, last) =
             print_turns(local, &mut live, &read, &mut next_turn, until, people).await?;
         if let Some(followed) = over {
             return Ok(followed);
         }
-        live.status(label(&read, last));
+        match running {
+            Some(command) => live.status(format!("$ {command}")),
+            None => live.status(label(&read, last)),
+        }
         tokio::select! {
             () = interrupts.heard() => return Ok(Followed::Detached),
             () = ring_of(&mut rings, session) => {}
@@ -126,7 +130,10 @@ pub async fn records(
         let numbers: Vec<u64> = (next..read.head.next.item).take(ITEMS_AT_ONCE).collect();
         let items = local.core.items(&read, &numbers).await?;
         let mut printed = 0;
-        for item in items.iter().take_while(|item| !is_running(item)) {
+        for item in items
+            .iter()
+            .take_while(|item| running_command(item).is_none())
+        {
             out.record(item, show::item_id(item), || show::item_row(item))?;
             printed += 1;
         }
@@ -145,11 +152,13 @@ pub async fn records(
 /// Items read at once.
 const ITEMS_AT_ONCE: usize = 50;
 
-/// Whether an Item may still change.
-fn is_running(item: &Item) -> bool {
+/// The command of an Item that may still change.
+fn running_command(item: &Item) -> Option<&str> {
     match item {
-        Item::CommandExecution(command) => command.status == crate::api::CallStatus::InProgress,
-        _ => false,
+        Item::CommandExecution(command) if command.status == crate::api::CallStatus::InProgress => {
+            Some(&command.command)
+        }
+        _ => None,
     }
 }
 
@@ -170,21 +179,21 @@ fn label(read: &SessionRead, last: Option<TurnStatus>) -> &'static str {
     }
 }
 
-/// Prints Items that became final, in order; answers the first that did not.
+/// Prints Items that became final, in order; answers the first that did not, and the command that it is.
 async fn print_items(
     local: &Local,
     live: &mut Live<'_>,
     read: &SessionRead,
     first_turn: u64,
     next_item: Option<u64>,
-) -> Result<Option<u64>, CliError> {
+) -> Result<(Option<u64>, Option<String>), CliError> {
     let mut next = match next_item {
         Some(next) => next,
         None => {
             let (_, row) = local.core.get_turn(read, first_turn).await?;
             match row.first_item {
                 Some(first) => first,
-                None => return Ok(None),
+                None => return Ok((None, None)),
             }
         }
     };
@@ -192,8 +201,8 @@ async fn print_items(
         let numbers: Vec<u64> =
             (next..read.head.next.item.min(next + ITEMS_AT_ONCE as u64)).collect();
         for item in local.core.items(read, &numbers).await? {
-            if is_running(&item) {
-                return Ok(Some(next));
+            if let Some(command) = running_command(&item) {
+                return Ok((Some(next), Some(command.to_owned())));
             }
             let (kind, text) = show::item_line(&item);
             live.item(kind, text)?;
@@ -203,7 +212,7 @@ async fn print_items(
             next += 1;
         }
     }
-    Ok(Some(next))
+    Ok((Some(next), None))
 }
 
 /// Prints how Turns ended; says whether what is followed is over, and the state of the Turn that is looked at.
@@ -314,9 +323,4 @@ pub fn verdict(followed: Followed) -> Result<(), CliError> {
         }
         Followed::Over(_) | Followed::Waits | Followed::Detached => Ok(()),
     }
-}
-
-/// Whether the data of this command is a transcript rather than a resource.
-pub fn is_transcript(format: Format) -> bool {
-    format.is_for_people()
 }

@@ -2,8 +2,8 @@
 
 use super::out::{Cell, Column, Details, LineKind, Role, Table};
 use crate::api::{
-    AgentSession, CallStatus, Item, MessageContent, Phase, Role as Speaker, SessionArtifact,
-    SessionStatus, Turn, TurnStatus, Words,
+    AgentSession, CallStatus, FunctionOutput, Item, MessageContent, Phase, Role as Speaker,
+    SessionArtifact, SessionStatus, Turn, TurnStatus, Words,
 };
 use crate::engine::turn::TurnRow;
 use crate::text::SafeBlock;
@@ -267,6 +267,7 @@ pub fn item_line(item: &Item) -> (LineKind, String) {
         Item::FunctionCallOutput(output) => {
             let text = match (&output.error, &output.output) {
                 (Some(error), _) => format!("failed: {error}"),
+                (None, Some(FunctionOutput::Text(text))) => text.clone(),
                 (None, Some(answer)) => serde_json::to_string(answer).unwrap_or_default(),
                 (None, None) => "(nothing)".to_owned(),
             };

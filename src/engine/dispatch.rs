@@ -24,6 +24,8 @@ use super::recover::{Step, Verdict, charge_attempt, release_lost, step, verdict}
 use super::settle::{CALLS_PER_COMMIT, Ending, close_some_calls, end_turn};
 use super::turn::{Capture, Failure};
 
+/// How long what is being handled may take when the dispatcher stops.
+const SETTLE_DOWN_MS: u64 = 5_000;
 /// Sessions handled at the same time.
 const PARALLEL: usize = 64;
 /// Agenda rows read at once.
@@ -103,7 +105,9 @@ impl Dispatcher {
             tokio::select! {
                 biased;
                 // Whoever could stop it is gone: so is whatever it works for.
-                changed = stop.changed() => if changed.is_err() || *stop.borrow() { return },
+                changed = stop.changed() => if changed.is_err() || *stop.borrow() {
+                    return self.settle_down().await;
+                },
                 Some(dead) = deaths.recv() => self.suspect(&dead).await,
                 Some(session) = rings.recv() => {
                     if let Some(session) = SessionId::parse(&session) {
@@ -120,6 +124,13 @@ impl Dispatcher {
                 }
             }
         }
+    }
+
+    /// Waits for what is being handled: whoever ends the workers next must not miss one that is just being started.
+    async fn settle_down(&self) {
+        let all = u32::try_from(PARALLEL).unwrap_or(u32::MAX);
+        let idle = self.slots.acquire_many(all);
+        let _ = tokio::time::timeout(Duration::from_millis(SETTLE_DOWN_MS), idle).await;
     }
 
     /// Sessions that owe work now, and when the next one will: handles the former, answers the pause until the latter.

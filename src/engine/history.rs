@@ -8,7 +8,7 @@ use super::core::{Core, decode};
 use super::error::EngineError;
 use super::ids::SessionId;
 use super::input::{Body, InputRow, Submission};
-use super::item::{CallState, ItemBody, ItemRow};
+use super::item::{CallState, ItemBody, ItemRow, Told};
 use super::keys;
 use super::ports::{BlobScope, FunctionAnswer, Key, Past, Range, ToolOutcome};
 use super::session::Head;
@@ -61,26 +61,54 @@ impl Histories {
             Some(kept) => (kept.past, kept.next_item),
             None => (Arc::new(Vec::new()), 1),
         };
-        let rows = newest_rows(core, session, from, head.next.item).await?;
-        let settled = rows.iter().all(|(_, row)| row.body.is_final());
+        let mut rows = newest_rows(core, session, from, head.next.item).await?;
         let waiting: Vec<u64> = head
             .pending
             .iter()
             .filter_map(|pending| pending.item)
             .collect();
+        // What may still change, or is handed over only now, is read again by the next Turn; all before it is kept.
+        let open =
+            |(number, row): &(u64, ItemRow)| waiting.contains(number) || !row.body.is_final();
+        let settled = rows.iter().position(open).unwrap_or(rows.len());
+        let open_rows = rows.split_off(settled);
+        let next_item = open_rows
+            .first()
+            .map_or(head.next.item, |(number, _)| *number);
         let scope = core.scope(&head.owner, session);
-        let list = Arc::make_mut(&mut past);
-        append(core, session, &scope, rows, &waiting, list).await?;
-        if settled && waiting.is_empty() {
-            self.keep(
+        if !rows.is_empty() {
+            append(
+                core,
                 session,
-                Kept {
-                    generation,
-                    next_item: head.next.item,
-                    past: past.clone(),
-                    used: 0,
-                },
-            );
+                &scope,
+                rows,
+                &waiting,
+                Arc::make_mut(&mut past),
+            )
+            .await?;
+        }
+        self.keep(
+            session,
+            Kept {
+                generation,
+                next_item,
+                past: past.clone(),
+                used: 0,
+            },
+        );
+        if open_rows
+            .iter()
+            .any(|(number, _)| !waiting.contains(number))
+        {
+            append(
+                core,
+                session,
+                &scope,
+                open_rows,
+                &waiting,
+                Arc::make_mut(&mut past),
+            )
+            .await?;
         }
         Ok(past)
     }
@@ -235,7 +263,13 @@ async fn past_of(core: &Core, scope: &BlobScope, body: ItemBody) -> Result<Past,
         } => {
             let outcome = match state {
                 CallState::Done { output, told, .. } => ToolOutcome::Done {
-                    output: as_text(core.fetch(scope, told.as_ref().unwrap_or(&output)).await?),
+                    output: match told {
+                        None => as_text(core.fetch(scope, &output).await?),
+                        Some(Told::Before(first)) => {
+                            first + &as_text(core.fetch(scope, &output).await?)
+                        }
+                        Some(Told::Instead(told)) => as_text(core.fetch(scope, &told).await?),
+                    },
                 },
                 CallState::Running | CallState::Unknown => ToolOutcome::Unknown,
             };

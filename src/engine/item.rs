@@ -23,12 +23,22 @@ pub enum CallState {
         output: Body,
         /// What the model was told, when it differs from `output`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        told: Option<Body>,
+        told: Option<Told>,
         /// Wall time.
         duration_ms: u64,
     },
     /// Its worker was lost: it may have happened, and is never repeated by itself (I6).
     Unknown,
+}
+
+/// What the model was told of a call that ended, where that is not just its output.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Told {
+    /// These words, and then the output, which is not stored twice.
+    Before(String),
+    /// Something else.
+    Instead(Body),
 }
 
 /// The content of an Item.

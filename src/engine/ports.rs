@@ -244,7 +244,8 @@ pub enum StoreFault {
 ///
 /// Promises: reads are strongly consistent with every acknowledged commit of any process; a commit that was acknowledged
 /// survives power loss; a commit repeated under its id is a no-op that answers `repeated: true`, as long as at least one row it
-/// put still carries that commit (insert-only rows such as receipts and journal rows always do); no call blocks the async runtime.
+/// put still carries that commit (insert-only rows such as receipts and journal rows always do); no call keeps a thread of the
+/// async runtime waiting for another process, for a sync or for a queue (a short read may touch the disk).
 #[async_trait]
 pub trait Store: Send + Sync {
     /// One row.

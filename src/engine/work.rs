@@ -9,15 +9,17 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::claim::begin_turn;
+use super::core::decode;
 use super::error::EngineError;
 use super::ids::{self, Kind};
 use super::input::{Body, InputRow, Submission};
-use super::item::{CallState, ItemBody, ItemRow};
+use super::item::{CallState, ItemBody, ItemRow, Told};
 use super::keys;
 use super::lazy::LazyEnvironment;
 use super::observe::{Op, apply};
 use super::ports::{
-    Claim, Environment, Feed, Fenced, FromHarness, Observation, Signal, TurnEnd, TurnLink, TurnTask,
+    Claim, Environment, Feed, Fenced, FromHarness, Key, Observation, Signal, TurnEnd, TurnLink,
+    TurnTask,
 };
 use super::run::{Leaving, Live, Stop, patiently};
 use super::session::ActiveTurn;
@@ -25,6 +27,8 @@ use super::settle::{Ending, take_answers};
 use super::turn::Failure;
 use crate::api::TurnStatus;
 
+/// Words before a command's output that its row holds beside it.
+const TOLD_FIRST_BYTES: usize = 1_000;
 /// Messages between harness and engine that may wait.
 const LINK: usize = 64;
 /// Rows that are gathered before they are committed anyway. With one more operation and what every commit has, a commit stays
@@ -286,8 +290,9 @@ impl Live {
         Ok(())
     }
 
-    /// Messages of the Turn that this Run has claimed and that no agent has confirmed.
-    async fn claimed_feed(&self, turn: u64) -> Result<Vec<Feed>, Stop> {
+    /// Messages of the Turn that this Run has claimed and that no agent has confirmed. The Turn's row is read with them: its end
+    /// needs it.
+    async fn claimed_feed(&mut self, turn: u64) -> Result<Vec<Feed>, Stop> {
         let generation = self.grant.generation;
         let mine = self
             .loaded
@@ -296,14 +301,37 @@ impl Live {
             .iter()
             .filter(|p| p.turn == turn && p.claimed == generation);
         let inputs: Vec<u64> = mine.map(|p| p.input).collect();
-        self.feeds(&inputs).await
+        let partition = keys::session_partition(&self.session);
+        let sorts = std::iter::once(keys::turn(turn)).chain(inputs.iter().map(|&n| keys::input(n)));
+        let wanted: Vec<Key> = sorts
+            .map(|sort| Key::new(partition.clone(), sort))
+            .collect();
+        let core = &self.worker.core;
+        let records = patiently(|| async { Ok(core.store.get_many(&wanted).await?) }).await?;
+        let found = wanted
+            .iter()
+            .zip(records)
+            .map(|(key, record)| record.ok_or_else(|| EngineError::damaged(key, "it is missing")));
+        let mut found = found.collect::<Result<Vec<_>, _>>()?.into_iter();
+        if let Some(row) = found.next() {
+            self.turn_row = Some((turn, decode(&row)?));
+        }
+        let rows = found.map(|record| decode(&record));
+        self.feeds_of(&inputs, rows.collect::<Result<_, _>>()?)
+            .await
     }
 
     async fn feeds(&self, inputs: &[u64]) -> Result<Vec<Feed>, Stop> {
         let core = &self.worker.core;
-        let scope = core.scope(&self.loaded.head.owner, &self.session);
-        let rows: Vec<InputRow> =
+        let rows =
             patiently(|| core.rows(&self.session, inputs.iter().map(|&n| keys::input(n)))).await?;
+        self.feeds_of(inputs, rows).await
+    }
+
+    /// The messages among these inputs, as an agent gets them.
+    async fn feeds_of(&self, inputs: &[u64], rows: Vec<InputRow>) -> Result<Vec<Feed>, Stop> {
+        let core = &self.worker.core;
+        let scope = core.scope(&self.loaded.head.owner, &self.session);
         let mut feeds = Vec::with_capacity(rows.len());
         for (&input, row) in inputs.iter().zip(rows) {
             if let Submission::Message { content } = row.submission {
@@ -360,15 +388,18 @@ impl Live {
                     tracing::warn!(session = %self.session, call_id, "a call ended that was never claimed");
                     return Ok(());
                 };
-                let told = (output != end.output).then_some(output);
+                let told = match output.strip_suffix(&end.output) {
+                    Some("") => None,
+                    Some(first) if first.len() <= TOLD_FIRST_BYTES => {
+                        Some(Told::Before(first.to_owned()))
+                    }
+                    Some(_) | None => Some(Told::Instead(self.keep(output.into()).await?)),
+                };
                 let ended = CallState::Done {
                     status: end.status,
                     exit_code: end.exit_code,
                     output: self.keep(end.output.into()).await?,
-                    told: match told {
-                        Some(told) => Some(self.keep(told.into()).await?),
-                        None => None,
-                    },
+                    told,
                     duration_ms: end.duration_ms,
                 };
                 if let ItemBody::Call { state, .. } = &mut row.body {

@@ -20,6 +20,7 @@ mod paint;
 mod progress;
 mod prompt;
 mod say;
+mod spinner_line;
 mod table;
 mod terminal;
 mod yaml;

@@ -11,6 +11,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::say::{Level, Say};
+use super::spinner_line::SpinnerLine;
 use super::terminal::Terminal;
 use crate::text::{Glyphs, SafeText, truncate};
 
@@ -101,7 +102,9 @@ impl Progress {
             .name("progress".to_owned())
             .spawn(move || {
                 if cancelled.recv_timeout(DELAY) == Err(RecvTimeoutError::Timeout) {
-                    late.appear(ProgressDrawTarget::stderr_with_hz(4));
+                    let line = SpinnerLine::new(late.say.stream().width.unwrap_or(80));
+                    let line = ProgressDrawTarget::term_like_with_hz(Box::new(line), 4);
+                    late.appear(line);
                 }
             })
             // Without a thread there is no spinner, and the work goes on.

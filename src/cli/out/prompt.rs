@@ -61,7 +61,8 @@ impl Prompts {
             let message = format!("{action}: this needs a confirmation, and {reason}");
             return Err(CliError::new(codes::NEEDS_YES, message).hint("add --yes to confirm"));
         }
-        say.ask(format!("{action}. Type {id} to confirm:"));
+        say.plain(format!("{action}."));
+        say.ask(format!("Type {id} to confirm:"));
         let mut answer = Vec::new();
         (&mut self.answers)
             .take(ANSWER_MAX_BYTES)
@@ -126,7 +127,7 @@ mod tests {
     fn only_the_whole_id_confirms() {
         let (result, asked) = ask("run_a\n", TTY, &[], false, false);
         assert!(result.is_ok());
-        assert_eq!(asked, "Run run_a is released. Type run_a to confirm: ");
+        assert_eq!(asked, "Run run_a is released.\nType run_a to confirm: ");
         for answer in ["", "\n", "y\n", "yes\n", "run_\n", "run_ab\n"] {
             let error = ask(answer, TTY, &[], false, false).0.expect_err("declined");
             assert_eq!(

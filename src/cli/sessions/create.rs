@@ -106,9 +106,10 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         .map_err(|error| key.explain(error))?;
     if context.settings.provider.kind == ProviderKind::Demo && !context.settings.provider.configured
     {
-        context.console.say.note(
-            "no provider is configured: the offline demo model answers (see docs/configuration.md)",
-        );
+        context
+            .console
+            .say
+            .note("no provider is configured: the demo model answers (docs/configuration.md)");
     }
     if has_input {
         daemon::ensure(context, &local.places).await;
@@ -147,7 +148,7 @@ pub(super) async fn finish(
             return Ok(());
         }
         followed = Some(end);
-        next_steps(context, session);
+        next_steps(context, session, end);
     } else {
         if wait {
             followed =
@@ -160,8 +161,12 @@ pub(super) async fn finish(
 }
 
 /// The three commands that come next.
-fn next_steps(context: &Context, session: &SessionId) {
+fn next_steps(context: &Context, session: &SessionId, end: Followed) {
     let short: String = session.as_str().chars().take(13).collect();
+    if end == Followed::Waits {
+        let answer = format!("rat-things sessions answer {short} --result '…'");
+        return context.console.say.hint(answer);
+    }
     context.console.say.note(format!(
         "next:\n  rat-things sessions send {short} --input 'and now …'\n  rat-things sessions artifacts {short}\n  rat-things sessions items {short}"
     ));

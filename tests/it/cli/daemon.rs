@@ -117,12 +117,12 @@ fn start_status_and_stop_say_what_is() {
     assert_eq!(daemons(&env), [pid_of(&identity)]);
     let stopped = env.run("daemon stop");
     assert!(stopped.stderr.contains("stopped"), "{stopped:#?}");
-    assert!(env.processes().is_empty(), "stop waits until it is gone");
+    assert_eq!(env.processes(), [], "stop waits until it is gone");
     // Create and stop directly after one another: the stop finds the daemon that the create started.
     env.ok("sessions create --environment none --input '@say hi'");
     let stopped = env.run("daemon stop");
     assert!(stopped.stderr.contains("stopped"), "{stopped:#?}");
-    assert!(env.processes().is_empty());
+    assert_eq!(env.processes(), []);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn stop_gives_a_running_turn_back_and_the_next_daemon_ends_it() {
     });
     let turn = env.ok(&format!("sessions turns {session} -o id"));
     env.ok("daemon stop");
-    assert!(env.processes().is_empty());
+    assert_eq!(env.processes(), []);
     let explained = env.run(&format!("sessions explain {session} -o json"));
     assert_eq!(explained.code, 1, "{explained:#?}");
     assert!(
@@ -183,7 +183,7 @@ fn stop_waits_for_a_command_that_ends_within_the_grace_period_and_never_repeats_
         explained.stdout.contains("\"commands_running\":1")
     });
     env.ok("daemon stop");
-    assert!(env.processes().is_empty());
+    assert_eq!(env.processes(), []);
     let items = env.json(&format!("sessions items {session}"));
     assert_eq!(
         items["data"][1]["exit_code"], 0,
@@ -279,5 +279,5 @@ fn a_worker_is_nothing_to_start_by_hand() {
     let ran = env.run("worker");
     // Its pipes are those of no daemon: it ends without having done anything.
     assert!(ran.code == 0 || ran.code == 2, "{ran:#?}");
-    assert!(env.processes().is_empty());
+    assert_eq!(env.processes(), []);
 }

@@ -36,14 +36,19 @@ fn ctrl_c_leaves_and_the_work_goes_on() {
     let mut terminal = Terminal::start(
         &env,
         80,
-        "sessions create --environment none --input '@say begun\n@slow 100 one two three four five six' --color never",
+        "sessions create --environment none --input '@say begun\n@slow 500 one two three four five six' --color never",
     );
-    terminal.wait_for("begun");
+    terminal.wait_for("working");
     terminal.type_in("\x03");
     let (seen, code) = terminal.end();
     assert_eq!(code, 0, "{seen}");
     let session = env.ok("sessions list -o id");
     assert!(seen.contains("detached; the work goes on"), "{seen}");
+    let stays = without_spinner(&seen);
+    assert!(
+        !stays.contains("^C") && !stays.contains("working"),
+        "{stays}"
+    );
     assert!(
         seen.contains(&format!("rat-things sessions wait {session}")),
         "{seen}"
@@ -61,32 +66,26 @@ fn ctrl_c_leaves_and_the_work_goes_on() {
 fn ctrl_c_while_waiting_is_an_interruption_and_the_work_goes_on() {
     let env = TestEnv::new();
     let session = env.ok(
-        "sessions create --environment none --input '@say begun\n@sleep 2000\n@say done' -o id",
+        "sessions create --environment none --input '@say begun\n@sleep 60000\n@say done' -o id",
     );
-    for line in ["wait", "items --follow", "events --follow"] {
-        let (verb, option) = line.split_once(' ').unwrap_or((line, ""));
-        for format in ["table", "jsonl"] {
-            let mut terminal = Terminal::start(
-                &env,
-                80,
-                &format!("sessions {verb} {session} {option} -o {format}"),
-            );
-            // Something was printed, or it waits: then the handler of ^C is there.
-            if (verb, format) == ("wait", "jsonl") {
-                std::thread::sleep(std::time::Duration::from_millis(150));
-            } else {
-                terminal.wait_for(if verb == "events" { "evt_" } else { "begun" });
-            }
-            terminal.type_in("\x03");
-            let (seen, code) = terminal.end();
-            assert_eq!(code, 130, "{line} -o {format}: {seen}");
-        }
+    for (line, first) in [
+        (format!("wait {session}"), "begun"),
+        (format!("items {session} --follow"), "begun"),
+        (format!("items {session} --follow -o jsonl"), "begun"),
+        (format!("events {session} --follow"), "evt_"),
+        (format!("events {session} --follow -o jsonl"), "evt_"),
+    ] {
+        let mut terminal = Terminal::start(&env, 80, &format!("sessions {line}"));
+        terminal.wait_for(first);
+        terminal.type_in("\x03");
+        let (seen, code) = terminal.end();
+        assert_eq!(code, 130, "{line}: {seen}");
     }
-    env.ok(&format!("sessions wait {session}"));
     assert_eq!(
         env.json(&format!("sessions turns {session}"))["data"][0]["status"],
-        "completed"
+        "in_progress"
     );
+    env.ok(&format!("sessions cancel {session}"));
 }
 
 #[test]

@@ -349,12 +349,6 @@ impl Bench {
         }]);
     }
 
-    /// A command is claimed; the number of its Item.
-    pub fn command(&mut self, text: &str) -> u64 {
-        self.observe(&[began(text)]);
-        self.head().next.item - 1
-    }
-
     /// A claimed command ends.
     pub fn command_ended(&mut self, item: u64) {
         let mut row: ItemRow = self.row(&keys::item(item)).expect("a claimed command");

@@ -18,7 +18,7 @@ use rat_things::engine::input::Body;
 use rat_things::engine::keys::{self, Group};
 use rat_things::engine::outbox::Reconcile;
 use rat_things::engine::ports::{
-    Change, Clock, Commit, CommitId, Courier, Guard, Parcel, Sent, Store, StoreError, Write,
+    Change, Commit, CommitId, Courier, Guard, Parcel, Sent, Store, StoreError, Write,
 };
 use tokio::sync::{Mutex, Notify};
 

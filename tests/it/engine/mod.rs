@@ -8,6 +8,7 @@ mod faults;
 mod harnesses;
 mod journey;
 mod keys;
+mod late_turns;
 mod loss;
 mod matrix;
 mod matrix_session;

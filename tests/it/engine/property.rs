@@ -155,13 +155,15 @@ impl Life {
                     self.bench.command_ended(item);
                 }
             }
-            Event::Pause if working && !ends => {
-                if head
-                    .turn
-                    .is_some_and(|turn| turn.awaits_answers() && turn.running.is_empty())
-                {
-                    self.bench.pause();
-                }
+            Event::Pause
+                if working
+                    && !ends
+                    && head
+                        .turn
+                        .as_ref()
+                        .is_some_and(|turn| turn.awaits_answers() && turn.running.is_empty()) =>
+            {
+                self.bench.pause();
             }
             Event::Settle(how) if working => self.settle(*how),
             Event::Leave if working => self.bench.leave(),

@@ -63,9 +63,22 @@ impl Process {
     }
 }
 
-/// The daemons and workers of the data directory with this unique name.
+/// The daemons and workers of the data directory with this unique name. While a worker starts a sandbox there may be a copy of it,
+/// which is neither any more.
 pub fn of_program(marker: &str) -> Vec<Process> {
     find(marker, false)
+}
+
+/// Whether a process is the child of another that is there for the same: a copy that has not become something else yet.
+pub fn is_copy(process: &Process, among: &[Process]) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.identity.pid));
+    // Behind the name in parentheses: the state, then the parent.
+    let parent = stat.ok().and_then(|stat| {
+        let (_, rest) = stat.rsplit_once(')')?;
+        rest.split_ascii_whitespace().nth(1)?.parse::<u32>().ok()
+    });
+    let mut others = among.iter().filter(|other| other.role == process.role);
+    others.any(|other| Some(other.identity.pid) == parent)
 }
 
 /// Every process of that data directory, those in sandboxes included.

@@ -162,9 +162,10 @@ impl Rat {
     /// Daemons and workers that live.
     pub fn program(&self, role: Role) -> Vec<Process> {
         let found = processes::of_program(self.marker());
-        found
-            .into_iter()
-            .filter(|process| process.role == role)
+        let of_role = found.iter().filter(|process| process.role == role);
+        of_role
+            .filter(|process| !processes::is_copy(process, &found))
+            .cloned()
             .collect()
     }
 

@@ -51,10 +51,10 @@ fn a_turn_that_gets_something_done_each_time_may_lose_any_number_of_workers() {
     let unknown = ran.iter().filter(|ran| ran.unknown).count();
     assert_eq!(row.unknown_calls as usize, unknown);
     assert!(unknown as u64 <= KILLS, "seed {seed}");
-    assert_eq!(
-        row.runs,
-        Some((1, KILLS + 1)),
-        "seed {seed}: each kill hit a run"
+    let (_, last) = row.runs.expect("it ran");
+    assert!(
+        last > 5,
+        "seed {seed}: {last} runs, which no turn gets without progress"
     );
 }
 

@@ -1,8 +1,9 @@
 //! The SQLite store: one file, several processes, commits in groups.
 //!
 //! Commits of a process go through one queue to one thread, which writes as many as wait in one transaction with one sync and then
-//! answers. Reads go to a few threads with a connection each. Between processes a pair of file locks makes turns. The surprise: a
-//! SQLite file can be removed or replaced under an open connection without any error, so the store checks for that itself.
+//! answers. Long reads go to a few threads with a connection each; short ones are made where they are asked for. Between processes
+//! a pair of file locks makes turns. The surprise: a SQLite file can be removed or replaced under an open connection without any
+//! error, so the store checks for that itself.
 //!
 //! Read in this order: `schema` and `rows` (what is stored), `group` (one transaction), `writer` and `queue` (the
 //! thread), `turnstile` (turns between processes), `checkpoint` and `helper`, `readers`, `open` and `identity`.
@@ -28,6 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use rusqlite::Connection;
 
 use self::helper::Helper;
 use self::open::Place;
@@ -47,6 +49,9 @@ pub use self::upkeep::{BackupError, Health};
 pub fn schema_version() -> u64 {
     schema::STEPS.len() as u64
 }
+
+/// So many rows are read as quickly as one.
+const FEW_KEYS: usize = 4;
 
 /// How long closing waits for commits in the queue.
 const CLOSING: Duration = Duration::from_secs(2);
@@ -168,14 +173,19 @@ impl Drop for SqliteStore {
 impl Store for SqliteStore {
     async fn get(&self, key: &Key) -> Result<Option<Record>, StoreError> {
         let key = key.clone();
-        self.readers.run(move |conn| rows::get(conn, &key)).await
+        self.readers
+            .run_short(move |conn| rows::get(conn, &key))
+            .await
     }
 
     async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Record>>, StoreError> {
+        let few = keys.len() <= FEW_KEYS;
         let keys = keys.to_vec();
-        self.readers
-            .run(move |conn| rows::get_many(conn, &keys))
-            .await
+        let read = move |conn: &Connection| rows::get_many(conn, &keys);
+        match few {
+            true => self.readers.run_short(read).await,
+            false => self.readers.run(read).await,
+        }
     }
 
     async fn range(&self, range: &Range) -> Result<Page, StoreError> {

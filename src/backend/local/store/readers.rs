@@ -1,8 +1,10 @@
-//! Reads: a few threads, each with its own connection.
+//! Reads: a few threads, each with its own connection, and a connection for reads that are over sooner than a thread wakes up.
 //!
-//! A point read takes microseconds when its pages are in memory and a disk access when they are not, so it may not run on the
-//! async runtime's threads. Threads start when a read finds no idle one. Connections stay open for the life of the store, which also
-//! keeps the WAL's files in place.
+//! What may take long (ranges, many rows, the opening of a connection) runs on the threads. A point read takes ten microseconds, and
+//! two changes of thread several times that, so it runs where it is asked for, on a connection that never waits: when that one is in
+//! use, or finds a lock, the read goes to the threads after all. A page that is not in memory costs it one access to the disk.
+//! Threads start when a read finds no idle one. Connections stay open for the life of the store, which also keeps the WAL's
+//! files in place.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,6 +22,9 @@ use crate::engine::ports::StoreError;
 /// for each; the writer does look before each group.
 const GUARD_EVERY: Duration = Duration::from_millis(10);
 
+/// Reads on the threads before there is a connection for reads in place: commands that read a little and end don't need it.
+const BEFORE_IN_PLACE: u32 = 32;
+
 type Job = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 
 /// The pool. Dropping it ends the threads after their current read.
@@ -31,6 +36,35 @@ struct Shared {
     place: Arc<Place>,
     state: Mutex<State>,
     arrived: Condvar,
+    in_place: Mutex<InPlace>,
+}
+
+/// The connection for reads in place.
+#[derive(Default)]
+struct InPlace {
+    conn: Option<Guarded>,
+    /// Reads so far that would have used it.
+    wanted: u32,
+    /// A thread opens it.
+    opening: bool,
+}
+
+/// A connection, and when the files were last found to be the ones it has open.
+struct Guarded {
+    conn: Connection,
+    at: Option<Instant>,
+}
+
+impl Guarded {
+    /// Looks at the files, unless it did so a moment ago.
+    fn check(&mut self, place: &Place) -> Result<&Connection, StoreError> {
+        if self.at.is_none_or(|at| at.elapsed() >= GUARD_EVERY) {
+            self.at = None;
+            place.guard()?;
+            self.at = Some(Instant::now());
+        }
+        Ok(&self.conn)
+    }
 }
 
 #[derive(Default)]
@@ -49,6 +83,7 @@ impl Readers {
                 place,
                 state: Mutex::default(),
                 arrived: Condvar::new(),
+                in_place: Mutex::default(),
             }),
         }
     }
@@ -57,6 +92,56 @@ impl Readers {
     pub(super) fn close(&self) {
         self.shared.lock().closed = true;
         self.shared.arrived.notify_all();
+    }
+
+    /// Runs a short `read`: here, or on one of the threads.
+    pub(super) async fn run_short<T: Send + 'static>(
+        &self,
+        read: impl Fn(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let here = self.read_in_place(&read);
+        match here {
+            Some(result) => result,
+            None => self.run(read).await,
+        }
+    }
+
+    /// The answer of `read`, if it can be had without waiting for anything.
+    fn read_in_place<T>(
+        &self,
+        read: &dyn Fn(&Connection) -> rusqlite::Result<T>,
+    ) -> Option<Result<T, StoreError>> {
+        let mut here = self.shared.in_place.try_lock().ok()?;
+        let Some(guarded) = &mut here.conn else {
+            here.wanted = here.wanted.saturating_add(1);
+            if here.wanted >= BEFORE_IN_PLACE && !here.opening {
+                here.opening = true;
+                drop(here);
+                self.open_in_place();
+            }
+            return None;
+        };
+        // Whatever is wrong, the threads find out and say it.
+        let conn = guarded.check(&self.shared.place).ok()?;
+        read(conn).ok().map(Ok)
+    }
+
+    fn open_in_place(&self) {
+        let shared = Arc::downgrade(&self.shared);
+        let job: Job = Box::new(move |_| {
+            let Some(shared) = shared.upgrade() else {
+                return;
+            };
+            let opened = shared.place.connect_reading().ok();
+            let conn = opened.filter(|conn| conn.busy_timeout(Duration::ZERO).is_ok());
+            let mut here = shared.in_place();
+            here.conn = conn.map(|conn| Guarded { conn, at: None });
+            here.wanted = 0;
+            here.opening = false;
+        });
+        if self.submit(job).is_err() {
+            self.shared.in_place().opening = false;
+        }
     }
 
     /// Runs `read` on one of the threads.
@@ -119,23 +204,16 @@ impl Drop for Readers {
 
 impl Shared {
     fn serve(&self) {
-        let mut conn: Option<Connection> = None;
-        let mut guarded_at: Option<Instant> = None;
+        let mut guarded: Option<Guarded> = None;
         while let Some(job) = self.next() {
-            if guarded_at.is_none_or(|at| at.elapsed() >= GUARD_EVERY) {
-                if let Err(e) = self.place.guard() {
-                    job(Err(e));
-                    continue;
-                }
-                guarded_at = Some(Instant::now());
-            }
-            match &conn {
-                Some(conn) => job(Ok(conn)),
+            let open = match &mut guarded {
+                Some(open) => Ok(open),
                 None => match self.place.connect_reading() {
-                    Ok(opened) => job(Ok(conn.insert(opened))),
-                    Err(e) => job(Err(e)),
+                    Ok(conn) => Ok(guarded.insert(Guarded { conn, at: None })),
+                    Err(e) => Err(e),
                 },
-            }
+            };
+            job(open.and_then(|open| open.check(&self.place)));
         }
     }
 
@@ -155,6 +233,11 @@ impl Shared {
                 .unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }
+    }
+
+    fn in_place(&self) -> MutexGuard<'_, InPlace> {
+        // A read that panicked left the connection as it was.
+        self.in_place.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
