@@ -4,6 +4,7 @@ mod batches;
 mod bench;
 mod bounds;
 mod deliveries;
+mod delivery_perils;
 mod faults;
 mod harnesses;
 mod journey;
