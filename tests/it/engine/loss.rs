@@ -26,6 +26,8 @@ enum Known {
     Lapse,
     /// The dispatcher dies with it, and another one starts later.
     Restart,
+    /// Only the run dies: its worker lives on, and runs what follows.
+    Task,
 }
 
 fn setup(fuse: &Arc<Fuse>) -> Setup {
@@ -106,12 +108,16 @@ async fn a_worker_that_dies_at_any_instant_is_replaced_in_the_same_turn() {
     let calm = setup(&Fuse::none()).build();
     let session = story(&calm).await;
     let untroubled = lines(&calm.items(&session).await);
-    for known in [Known::Notice, Known::Lapse, Known::Restart] {
+    for known in [Known::Notice, Known::Lapse, Known::Restart, Known::Task] {
         let mut n = 0;
         let mut unknown = 0;
         loop {
             let fuse = Fuse::new(Role::Worker, n, Peril::Stops);
-            let world = Arc::new(setup(&fuse).build());
+            let world = Setup {
+                one_worker: known == Known::Task,
+                ..setup(&fuse)
+            };
+            let world = Arc::new(world.build());
             if known == Known::Lapse {
                 world.compute.be_silent();
             }
@@ -121,7 +127,12 @@ async fn a_worker_that_dies_at_any_instant_is_replaced_in_the_same_turn() {
                 if known == Known::Restart {
                     beside.kill_dispatcher();
                 }
-                beside.kill_worker(life.generation).await;
+                beside
+                    .kill_worker(beside.compute.granted().len() as u64)
+                    .await;
+                if known == Known::Task {
+                    life.thaw();
+                }
                 if known == Known::Restart {
                     tokio::time::sleep(Duration::from_secs(2)).await;
                     beside.start_dispatching();
@@ -211,6 +222,29 @@ async fn a_frozen_worker_that_wakes_up_later_writes_nothing_at_all() {
         n += 1;
     }
     assert!(n > 80, "only {n} instants");
+}
+
+#[tokio::test(start_paused = true)]
+async fn work_goes_on_through_one_rolling_restart_after_another() {
+    const RESTARTS: usize = 25;
+    let commands: Vec<String> = (0..=RESTARTS)
+        .map(|n| format!("@exec c{n}\n@sleep 200"))
+        .collect();
+    let world = setup(&Fuse::none()).build();
+    let text = format!("{}\n@say done", commands.join("\n"));
+    let session = world.create(managed(&text)).await;
+    for n in 0..RESTARTS {
+        world.items_reach(&session, n + 2).await;
+        world.stop_dispatching();
+        // The next one starts while the workers of the one before are still on their way out.
+        world.start_dispatching();
+        world.leave(50);
+    }
+    world.settled(&session).await;
+    assert_eq!(world.turns(&session).await, [TurnStatus::Completed]);
+    let expected: Vec<String> = (0..=RESTARTS).map(|n| format!("c{n}")).collect();
+    assert_eq!(world.commands(), expected);
+    world.sound();
 }
 
 #[tokio::test(start_paused = true)]

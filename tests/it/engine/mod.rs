@@ -3,6 +3,7 @@
 mod batches;
 mod bench;
 mod bounds;
+mod crowd;
 mod deliveries;
 mod delivery_perils;
 mod faults;

@@ -60,6 +60,8 @@ pub struct Setup {
     pub script: Script,
     /// What happens to one of the programs. With a fuse each run has a worker of its own, as a process would.
     pub fuse: Option<Arc<Fuse>>,
+    /// All runs have one worker, in spite of a fuse.
+    pub one_worker: bool,
 }
 
 impl Default for Setup {
@@ -74,6 +76,7 @@ impl Default for Setup {
             harness: None,
             script: Box::new(|spec, _| Scripted::ok(format!("{:?}", spec.program))),
             fuse: None,
+            one_worker: false,
         }
     }
 }
@@ -136,7 +139,7 @@ impl Setup {
         };
         let environments = Arc::new(ScriptedEnvironments::new(self.script));
         let asked = Asked::new(self.model);
-        let alone = self.fuse.is_some();
+        let alone = self.fuse.is_some() && !self.one_worker;
         let fuse = self.fuse.unwrap_or_else(Fuse::none);
         let programs = Programs {
             core: core.clone(),
