@@ -34,6 +34,8 @@ const SCAN_ROWS: usize = 512;
 const IDLE_SCAN_MS: u64 = 2_000;
 /// A Session whose handling failed is left alone this long.
 const RETRY_MS: u64 = 500;
+/// A worker that lives, or may live, gets this long to renew a lease that has lapsed, once the store takes commits.
+const PATIENCE_MS: u64 = 5_000;
 /// Executions that are nobody's child here are asked about this often.
 const WATCH_MS: u64 = 1_000;
 
@@ -65,8 +67,18 @@ struct Hints {
     later: HashMap<SessionId, u64>,
     /// Which Sessions an execution is known to run.
     watched: HashMap<ExecutionId, HashSet<SessionId>>,
+    /// Leases that were seen to have lapsed though nothing proves their workers gone: until when they ran, and since when that
+    /// is known.
+    silent: HashMap<SessionId, (u64, Instant)>,
     /// Work was left due because no worker had room.
     starved: bool,
+}
+
+/// How long a worker is waited for whose lease has lapsed.
+enum Patience {
+    Begins,
+    Lasts,
+    IsOver,
 }
 
 /// What happened to a Session while it was handled.
@@ -400,7 +412,24 @@ impl Dispatcher {
     ) -> Result<bool, EngineError> {
         let liveness = self.compute.inspect(execution).await;
         let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
-        match verdict(liveness, lapsed) {
+        let verdict = verdict(liveness, lapsed);
+        if let (Verdict::Stop | Verdict::Quarantine, Some(lease)) =
+            (verdict, &loaded.head.fence.lease)
+        {
+            match self.patience(session, lease.until_ms) {
+                Patience::Begins => {
+                    // Perhaps nobody could commit for a while, and the worker is about to. From the moment at which it can, it
+                    // gets a little time; this commit is what tells that moment.
+                    self.seal(draft).await?;
+                    let since = (lease.until_ms, Instant::now());
+                    self.hints().silent.insert(session.clone(), since);
+                    return Ok(true);
+                }
+                Patience::Lasts => return Ok(true),
+                Patience::IsOver => {}
+            }
+        }
+        match verdict {
             Verdict::LeaveAlone => {
                 self.watch_execution(execution, session);
                 Ok(true)
@@ -435,6 +464,22 @@ impl Dispatcher {
                 self.seal(draft).await?;
                 Ok(true)
             }
+        }
+    }
+
+    /// How long the holder of a lapsed lease has been waited for.
+    fn patience(&self, session: &SessionId, until_ms: u64) -> Patience {
+        let patience_ms = PATIENCE_MS.min(self.core.settings.lease_ms);
+        let mut hints = self.hints();
+        match hints.silent.get(session) {
+            Some((until, since)) if *until == until_ms => {
+                if since.elapsed() < Duration::from_millis(patience_ms) {
+                    return Patience::Lasts;
+                }
+                hints.silent.remove(session);
+                Patience::IsOver
+            }
+            _ => Patience::Begins,
         }
     }
 
@@ -506,7 +551,9 @@ impl Dispatcher {
     }
 
     fn forget(&self, session: &SessionId) {
-        self.hints().watched.retain(|_, sessions| {
+        let mut hints = self.hints();
+        hints.silent.remove(session);
+        hints.watched.retain(|_, sessions| {
             sessions.remove(session);
             !sessions.is_empty()
         });

@@ -2,10 +2,12 @@
 
 use pretty_assertions::assert_eq;
 use rat_things::api::{SessionStatus, TurnStatus, parse_session_update};
-use rat_things::backend::memory::Fault;
+use rat_things::backend::memory::{Fault, MemoryStore};
 use rat_things::engine::ids::SessionId;
+use rat_things::engine::ports::StoreError;
 use serde_json::json;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::perils::{Fuse, NthCommit, Peril, Role, WAYS};
 use super::world::{OWNER, Setup, World, answer_to, eventually, lines, managed, next_turn};
@@ -213,4 +215,26 @@ async fn an_answer_that_is_lost_just_before_somebody_else_commits_changes_nothin
         }
         assert!(n >= 3, "only {n} commits");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_away_for_longer_than_a_lease_costs_no_run() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let down = Arc::new(AtomicBool::new(false));
+    let is_down = down.clone();
+    let store = MemoryStore::with_faults(Box::new(move |_| match is_down.load(Ordering::SeqCst) {
+        true => Fault::FailBefore(StoreError::Unavailable("away".into())),
+        false => Fault::None,
+    }));
+    let world = setup(&Arc::new(store)).build();
+    let text = "@exec one\n@sleep 100000\n@exec two\n@say done";
+    let session = world.create(managed(text)).await;
+    world.items_reach(&session, 2).await;
+    down.store(true, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_millis(2 * world.core.settings.lease_ms)).await;
+    down.store(false, Ordering::SeqCst);
+    world.settled(&session).await;
+    assert_eq!(world.turns(&session).await, [TurnStatus::Completed]);
+    assert_eq!(world.compute.granted().len(), 1, "the run was not stopped");
+    world.sound();
 }

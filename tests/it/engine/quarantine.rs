@@ -36,7 +36,7 @@ async fn lost(says: Liveness) -> Lost {
     let life = fuse.victim().await;
     let execution = world.compute.execution_of(life.generation);
     world.compute.say(&execution, Some(says));
-    let lapsed = Duration::from_millis(world.core.settings.lease_ms + 5_000);
+    let lapsed = Duration::from_millis(world.core.settings.lease_ms + 15_000);
     tokio::time::sleep(lapsed).await;
     Lost {
         world,
