@@ -235,14 +235,8 @@ impl Core {
         session: &SessionId,
         params: &SessionUpdateParams,
     ) -> Result<(), EngineError> {
-        for attempt in self.decisions() {
-            if attempt > 0 {
-                tokio::time::sleep(backoff(attempt.min(6))).await;
-            }
-            let loaded = self.load_owned(owner, session).await?;
-            let Some(mut config) = self.config(session).await? else {
-                return Err(EngineError::not_found("session", session.as_str()));
-            };
+        self.amend(owner, session, |draft, config| {
+            let mut config = config.clone();
             let metadata = params.metadata.clone();
             metadata.apply_or_default(&mut config.metadata);
             if let Some(given) = params.agent.clone() {
@@ -251,18 +245,10 @@ impl Core {
                 check_tools(&agent)?;
                 config.agent = Arc::new(agent);
             }
-            let mut draft = Draft::of(session, &loaded, self.clock.now_ms());
             draft.put(keys::CONFIG.to_owned(), &config);
-            let (commit, _) = draft.seal(&*self.ids);
-            match self.commit_once(commit).await {
-                Ok(()) => return Ok(()),
-                Err(StoreError::Conflict(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(EngineError::Busy {
-            attempts: self.decisions().end,
+            Ok(())
         })
+        .await
     }
 
     /// Deletes a Session: after this answers it is gone for every reader, and no late write succeeds (I14). Its rows, bytes and
@@ -272,40 +258,24 @@ impl Core {
         owner: &str,
         session: &SessionId,
     ) -> Result<(), EngineError> {
-        for attempt in self.decisions() {
-            if attempt > 0 {
-                tokio::time::sleep(backoff(attempt.min(6))).await;
-            }
-            let loaded = self.load_owned(owner, session).await?;
-            let now_ms = self.clock.now_ms();
-            let mut draft = Draft::of(session, &loaded, now_ms);
+        self.amend(owner, session, |draft, _| {
+            let now_ms = draft.now_ms;
             draft.head.fence.shut(now_ms);
             draft.head.deleted_ms = Some(now_ms);
             draft.move_agenda();
             let partition = keys::owner_partition(owner);
             for sort in [
-                keys::session_by_time(loaded.head.created_ms, session.as_str()),
+                keys::session_by_time(draft.head.created_ms, session.as_str()),
                 keys::session_by_id(session.as_str()),
             ] {
-                draft.write(
-                    Key::new(partition.clone(), sort),
-                    Guard::Any,
-                    Change::Delete,
-                );
+                let key = Key::new(partition.clone(), sort);
+                draft.write(key, Guard::Any, Change::Delete);
             }
-            let (commit, _) = draft.seal(&*self.ids);
-            match self.commit_once(commit).await {
-                Ok(()) => {
-                    self.bell.ring(session.as_str());
-                    return Ok(());
-                }
-                Err(StoreError::Conflict(_)) => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(EngineError::Busy {
-            attempts: self.decisions().end,
+            Ok(())
         })
+        .await?;
+        self.bell.ring(session.as_str());
+        Ok(())
     }
 
     /// An operator vouches that a quarantined worker is gone.
@@ -317,24 +287,39 @@ impl Core {
         owner: &str,
         session: &SessionId,
     ) -> Result<(), EngineError> {
+        self.amend(owner, session, |draft, _| {
+            draft.move_agenda();
+            draft.head.fence.operator_release().map_err(|_| {
+                EngineError::Conflict(
+                    "this run is not in quarantine; there is nothing to release".into(),
+                )
+            })
+        })
+        .await?;
+        self.bell.ring(session.as_str());
+        Ok(())
+    }
+
+    /// Commits one change of an owner's Session, decided anew as often as others are quicker.
+    async fn amend(
+        &self,
+        owner: &str,
+        session: &SessionId,
+        change: impl Fn(&mut Draft, &Config) -> Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
         for attempt in self.decisions() {
             if attempt > 0 {
                 tokio::time::sleep(backoff(attempt.min(6))).await;
             }
             let loaded = self.load_owned(owner, session).await?;
+            let config = self.config(session).await?;
+            let config =
+                config.ok_or_else(|| EngineError::not_found("session", session.as_str()))?;
             let mut draft = Draft::of(session, &loaded, self.clock.now_ms());
-            draft.head.fence.operator_release().map_err(|_| {
-                EngineError::Conflict(
-                    "this run is not in quarantine; there is nothing to release".into(),
-                )
-            })?;
-            draft.move_agenda();
+            change(&mut draft, &config)?;
             let (commit, _) = draft.seal(&*self.ids);
             match self.commit_once(commit).await {
-                Ok(()) => {
-                    self.bell.ring(session.as_str());
-                    return Ok(());
-                }
+                Ok(()) => return Ok(()),
                 Err(StoreError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),
             }

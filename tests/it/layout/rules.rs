@@ -121,12 +121,6 @@ const EMPTY_NAMES: &[&str] = &["utils", "helpers", "common", "manager", "misc"];
 /// Lines of a file, tests not counted.
 const FILE_LINES_MAX: usize = 600;
 
-/// Files that may be longer.
-const MAY_BE_LONGER: &[(&str, &str)] = &[(
-    "src/engine/ports.rs",
-    "every promise to the outside on one page: declarations, not a program",
-)];
-
 /// Methods that a folder does not call outside of tests.
 const NEVER_CALLED: &[(&str, &str, &str)] = &[(
     "engine",
@@ -156,13 +150,7 @@ pub(super) fn violations(sources: &[Source]) -> Vec<String> {
 /// Exceptions that nothing makes use of.
 pub(super) fn unneeded_exceptions(sources: &[Source]) -> Vec<String> {
     let find = |path: &str| sources.iter().find(|source| source.path == path);
-    let long = MAY_BE_LONGER
-        .iter()
-        .filter(|(path, _)| {
-            find(path).is_none_or(|source| source.lines_without_tests() <= FILE_LINES_MAX)
-        })
-        .map(|(path, _)| format!("{path} may be longer than {FILE_LINES_MAX} lines"));
-    let uses = MAY_ALSO_USE
+    MAY_ALSO_USE
         .iter()
         .filter(|(path, folder)| {
             let uses = |source: &Source| {
@@ -173,8 +161,8 @@ pub(super) fn unneeded_exceptions(sources: &[Source]) -> Vec<String> {
             };
             !find(path).is_some_and(uses)
         })
-        .map(|(path, folder)| format!("{path} may use {folder}"));
-    long.chain(uses).collect()
+        .map(|(path, folder)| format!("{path} may use {folder}"))
+        .collect()
 }
 
 /// The folder of our own source that a path leads into.
@@ -261,9 +249,8 @@ fn names(source: &Source) -> Vec<String> {
 }
 
 fn length(source: &Source) -> Vec<String> {
-    let excepted = source.is_test || MAY_BE_LONGER.iter().any(|(path, _)| *path == source.path);
     let lines = source.lines_without_tests();
-    if excepted || lines <= FILE_LINES_MAX {
+    if source.is_test || lines <= FILE_LINES_MAX {
         return Vec::new();
     }
     vec![format!(

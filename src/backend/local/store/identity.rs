@@ -47,8 +47,7 @@ impl Identity {
 /// Device and inode of a path.
 pub(super) fn inode(path: &Path) -> Option<(u64, u64)> {
     let stat = rustix::fs::stat(path).ok()?;
-    // The field widths differ between systems.
-    #[allow(clippy::unnecessary_cast)]
+    #[allow(clippy::unnecessary_cast, reason = "the widths differ between systems")]
     Some((stat.st_dev as u64, stat.st_ino as u64))
 }
 
