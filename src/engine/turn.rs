@@ -78,47 +78,105 @@ pub struct Capture {
     pub problem: Option<String>,
 }
 
-/// Row `turn/<n>`.
+/// Row `turn/<n>`. It is rewritten several times, so its names are short; rows with the long ones are read too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnRow {
     /// Where it is in its life.
+    #[serde(rename = "s", alias = "status")]
     pub status: TurnStatus,
     /// The input that started it.
+    #[serde(rename = "i", alias = "input")]
     pub input: u64,
     /// How many inputs, numbered behind it, started it with it: further messages of one event.
-    #[serde(default, skip_serializing_if = "is_zero64")]
+    #[serde(
+        rename = "j",
+        alias = "joined",
+        default,
+        skip_serializing_if = "is_zero64"
+    )]
     pub joined: u64,
     /// Accepted at. Unix ms.
+    #[serde(rename = "at", alias = "created_ms")]
     pub created_ms: u64,
     /// First claimed at. Unix ms.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "on",
+        alias = "started_ms",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub started_ms: Option<u64>,
     /// Terminal since. Unix ms.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "end",
+        alias = "completed_ms",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub completed_ms: Option<u64>,
     /// Set when it failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "err",
+        alias = "error",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub error: Option<Failure>,
     /// Tokens of all its model calls; set when it ends.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "u",
+        alias = "usage",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub usage: Option<ModelUsage>,
     /// Its Items are among those numbered from here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "m",
+        alias = "first_item",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub first_item: Option<u64>,
     /// And below this, once it has ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "z",
+        alias = "end_item",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub end_item: Option<u64>,
     /// Tool calls whose outcome was lost with a worker.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(
+        rename = "x",
+        alias = "unknown_calls",
+        default,
+        skip_serializing_if = "is_zero"
+    )]
     pub unknown_calls: u32,
     /// Generations that worked on it: the first and the last.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "r",
+        alias = "runs",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub runs: Option<(u64, u64)>,
     /// How commands were isolated, when they were not in the sandbox.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "iso",
+        alias = "isolation",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub isolation: Option<String>,
     /// Set when it ended and had an environment.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "cap",
+        alias = "capture",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub capture: Option<Capture>,
 }
 

@@ -4,7 +4,13 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use rat_things::backend::local::store::{Durability, SqliteStore, StoreOptions};
+use rat_things::api::{self, CancelInput, InputEvent, InputMessage, MessageInput};
+use rat_things::backend::local::clock::SystemClock;
+use rat_things::backend::local::ids::SystemIds;
+use rat_things::backend::local::store::{Durability, SqliteStore, StoreOptions, StoreStats};
+use rat_things::backend::memory::bell::MemoryBell;
+use rat_things::backend::memory::blobs::MemoryBlobs;
+use rat_things::engine::core::{Core, Settings};
 use rat_things::engine::ports::{Committed, Store, StoreError};
 
 use crate::store_child::skip;
@@ -163,4 +169,61 @@ async fn a_commit_of_five_rows_appends_at_most_six_pages() {
     assert_eq!(after.syncs - before.syncs, 1000);
     let pages = (after.wal_pages - before.wal_pages) as f64 / 1000.0;
     assert!(pages <= 6.0, "{pages} pages a commit");
+}
+
+/// What the engine itself writes for a message of 1,000 bytes that begins a Turn, in a store with 4,000 Sessions of which each had a
+/// Turn before. Sessions that were created one after the other are neighbours in the file, and share the cost of pages that split.
+#[tokio::test]
+async fn a_message_that_begins_a_turn_appends_six_pages_or_a_little_more() {
+    const OWNER: &str = "0123456789abcdef0123456789abcdef";
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let options = StoreOptions {
+        durability: Durability::ProcessOnly,
+        ..StoreOptions::default()
+    };
+    let store = SqliteStore::open(&dir.path().join("store.db"), options).expect("a new database");
+    let store = Arc::new(store);
+    let core = Core {
+        store: store.clone(),
+        blobs: Arc::new(MemoryBlobs::new()),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(SystemIds),
+        bell: Arc::new(MemoryBell::new()),
+        settings: Settings::default(),
+    };
+    let request = br#"{"environment":{"type":"openai_hosted"},"agent":{"model":"demo"}}"#;
+    let request = api::parse_session_create(request).expect("a request");
+    let message = [InputEvent::Message(MessageInput {
+        input: vec![InputMessage::text("word ".repeat(200))],
+        delivery: None,
+    })];
+    let cancel = [InputEvent::Cancel(CancelInput { turn_id: None })];
+    let mut sessions = Vec::new();
+    for _ in 0..4000 {
+        let created = core.create_session(OWNER, None, &request).await;
+        sessions.push(created.expect("a session").session);
+    }
+    for session in &sessions {
+        for (key, events) in [("first", &message), ("cancel", &cancel)] {
+            let sent = core.send(OWNER, session, key, events).await;
+            sent.expect("accepted");
+        }
+    }
+    let near = |n: usize| n;
+    let far = |n: usize| 1000 + n * 1867 % 3000;
+    for (key, order, most) in [
+        ("near", near as fn(usize) -> usize, 6.0),
+        ("far", far as fn(usize) -> usize, 7.0),
+    ] {
+        let before = store.stats();
+        for n in 0..1000 {
+            let sent = core.send(OWNER, &sessions[order(n)], key, &message).await;
+            sent.expect("accepted");
+        }
+        let after = store.stats();
+        let count = |of: fn(&StoreStats) -> u64| (of(&after) - of(&before)) as f64 / 1000.0;
+        assert_eq!((count(|s| s.commits), count(|s| s.syncs)), (1.0, 1.0));
+        let pages = count(|s| s.wal_pages);
+        assert!(pages <= most, "{key}: {pages} pages for a message");
+    }
 }

@@ -49,12 +49,16 @@ pub enum ModelEvent {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelUsage {
     /// Tokens read.
+    #[serde(rename = "i", alias = "input")]
     pub input: u64,
     /// Of those, from the provider's cache.
+    #[serde(rename = "c", alias = "cached_input")]
     pub cached_input: u64,
     /// Tokens written.
+    #[serde(rename = "o", alias = "output")]
     pub output: u64,
     /// Of those, reasoning.
+    #[serde(rename = "r", alias = "reasoning")]
     pub reasoning: u64,
 }
 

@@ -118,17 +118,19 @@ fn transact(
     let (mut written, mut repeated) = (0, 0);
     let mut answers = Vec::with_capacity(commits.len());
     for commit in commits {
-        answers.push(match rows::apply(conn, commit).map_err(parts)? {
-            Applied::Written => {
-                written += 1;
-                Ok(Committed { repeated: false })
-            }
-            Applied::Repeated => {
-                repeated += 1;
-                Ok(Committed { repeated: true })
-            }
-            Applied::Conflict(key) => Err(StoreError::Conflict(key)),
-        });
+        answers.push(
+            match rows::apply(conn, &place.partitions, commit).map_err(parts)? {
+                Applied::Written => {
+                    written += 1;
+                    Ok(Committed { repeated: false })
+                }
+                Applied::Repeated => {
+                    repeated += 1;
+                    Ok(Committed { repeated: true })
+                }
+                Applied::Conflict(key) => Err(StoreError::Conflict(key)),
+            },
+        );
     }
     if written == 0 && repeated > 0 {
         // What a repeat finds may have been written by a process that was killed before its sync, and an answer promises more:

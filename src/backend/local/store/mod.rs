@@ -5,7 +5,7 @@
 //! a pair of file locks makes turns. The surprise: a SQLite file can be removed or replaced under an open connection without any
 //! error, so the store checks for that itself.
 //!
-//! Read in this order: `schema` and `rows` (what is stored), `group` (one transaction), `writer` and `queue` (the
+//! Read in this order: `schema`, `keycode`, `partitions` and `rows` (what is stored), `group` (one transaction), `writer` and `queue` (the
 //! thread), `turnstile` (turns between processes), `checkpoint` and `helper`, `readers`, `open` and `identity`.
 
 mod checkpoint;
@@ -13,7 +13,9 @@ mod faults;
 mod group;
 mod helper;
 mod identity;
+mod keycode;
 mod open;
+mod partitions;
 mod queue;
 mod readers;
 mod rows;
@@ -172,16 +174,16 @@ impl Drop for SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn get(&self, key: &Key) -> Result<Option<Record>, StoreError> {
-        let key = key.clone();
+        let (place, key) = (Arc::clone(&self.place), key.clone());
         self.readers
-            .run_short(move |conn| rows::get(conn, &key))
+            .run_short(move |conn| rows::get(conn, &place.partitions, &key))
             .await
     }
 
     async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Record>>, StoreError> {
         let few = keys.len() <= FEW_KEYS;
-        let keys = keys.to_vec();
-        let read = move |conn: &Connection| rows::get_many(conn, &keys);
+        let (place, keys) = (Arc::clone(&self.place), keys.to_vec());
+        let read = move |conn: &Connection| rows::get_many(conn, &place.partitions, &keys);
         match few {
             true => self.readers.run_short(read).await,
             false => self.readers.run(read).await,
@@ -190,9 +192,9 @@ impl Store for SqliteStore {
 
     async fn range(&self, range: &Range) -> Result<Page, StoreError> {
         range.check_rules()?;
-        let range = range.clone();
+        let (place, range) = (Arc::clone(&self.place), range.clone());
         self.readers
-            .run(move |conn| rows::range(conn, &range))
+            .run(move |conn| rows::range(conn, &place.partitions, &range))
             .await
     }
 

@@ -10,10 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{StatVfsMountFlags, statvfs};
 
 use super::identity::{Files, Identity, inode, suffixed};
+use super::partitions::Partitions;
 use super::schema::{self, Found, STEPS};
 use super::turnstile::Turnstile;
 use super::{StoreOptions, faults};
@@ -44,6 +46,8 @@ pub(super) struct Place {
     pub(super) identity: Identity,
     /// How it was opened.
     pub(super) options: StoreOptions,
+    /// The numbers of its partitions, as far as they are known.
+    pub(super) partitions: Partitions,
     /// The connection that opened it, for whoever needs one first.
     spare: Mutex<Option<Connection>>,
 }
@@ -119,6 +123,7 @@ pub(super) fn open(path: &Path, options: StoreOptions) -> Result<Place, StoreErr
         files,
         identity,
         options,
+        partitions: Partitions::default(),
         spare: Mutex::new(Some(conn)),
     })
 }
@@ -201,6 +206,9 @@ fn connection(path: &Path, options: StoreOptions) -> Result<Connection, StoreErr
     .map_err(refused)?;
     let patience = Duration::from_millis(options.patience_ms).min(BUSY_TIMEOUT);
     conn.busy_timeout(patience).map_err(refused)?;
+    // Otherwise some statements are compiled anew for each value that is bound, which takes longer than to run them.
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .map_err(refused)?;
     Ok(conn)
 }
 

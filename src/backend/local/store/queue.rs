@@ -72,19 +72,23 @@ impl Queue {
         !state.waiting.is_empty()
     }
 
-    /// Sleeps until `wanted` commits wait, but no longer than `patience`.
-    pub(super) fn gather(&self, wanted: usize, patience: Duration) {
-        let until = Instant::now() + patience;
+    /// Sleeps until `wanted` commits wait, but no longer than it takes until none comes for a time of `quiet`, nor than `most`.
+    pub(super) fn gather(&self, wanted: usize, quiet: Duration, most: Duration) {
+        let end = Instant::now() + most;
         let mut state = self.lock();
+        let (mut seen, mut until) = (state.waiting.len(), Instant::now() + quiet);
         while state.waiting.len() < wanted && !state.closed {
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                break;
+            let now = Instant::now();
+            if now >= until.min(end) {
+                if state.waiting.len() == seen || now >= end {
+                    break;
+                }
+                (seen, until) = (state.waiting.len(), now + quiet);
             }
             state.wanted = wanted;
             state = self
                 .arrived
-                .wait_timeout(state, left)
+                .wait_timeout(state, until.min(end).saturating_duration_since(now))
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }

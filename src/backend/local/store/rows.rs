@@ -1,37 +1,42 @@
-//! Rows in the two tables: reads, and the effect of one commit inside a transaction that somebody else begins and ends.
+//! Rows in their tables: reads, and the effect of one commit inside a transaction that somebody else begins and ends.
 //!
 //! Where a value goes decides how many pages a commit touches, and so what it costs. A row that is put under `Absent` is expected
-//! to stay as it is (receipts, inputs, items, journal rows): its value goes to the right edge of `body`, where many share a page, and
-//! leaves its neighbours in `k` close together. A row that is put otherwise is expected to be rewritten (heads, Turns, agenda
-//! entries): its value stays in `k`, so that one page holds all of it. Neither expectation matters for what is read back.
+//! to stay as it is (receipts, inputs, journal rows): its value goes to the right edge of `body`, where many share a page, and
+//! leaves its neighbours in `k` close together. A row that is put otherwise is expected to be rewritten (Turns, agenda entries): its
+//! value stays in `k`, so that one page holds all of it. A head is put under `Absent` once, and rewritten ever after. None of these
+//! expectations matters for what is read back.
 
+use rusqlite::types::FromSqlError;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 
+use super::keycode;
+use super::partitions::{Numbers, Partitions};
+use crate::engine::keys;
 use crate::engine::ports::{Change, Commit, Guard, Key, Page, Range, Record, Write};
 
 /// The widest value that stays in `k` when its row is put under `Absent`, in bytes.
-pub const INLINE_NEW_BYTES: usize = 100;
+pub const INLINE_NEW_BYTES: usize = 24;
 
 /// The widest value that stays in `k` otherwise, in bytes together with its key: a wider row would not fit in a page of the tree
 /// four times and spill over to pages of its own.
 pub const INLINE_ROW_BYTES: usize = 940;
 
 const GET: &str =
-    "SELECT k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n WHERE k.p = ?1 AND k.s = ?2";
-const FIND: &str = "SELECT ver, n, c = ?3 FROM k WHERE p = ?1 AND s = ?2";
-const INSERT: &str = "INSERT INTO k(p, s, ver, n, v, c) VALUES(?1, ?2, 1, ?3, ?4, ?5)";
-const UPDATE: &str = "UPDATE k SET ver = ?3, n = ?4, v = ?5, c = ?6 WHERE p = ?1 AND s = ?2";
-const DELETE: &str = "DELETE FROM k WHERE p = ?1 AND s = ?2";
+    "SELECT k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n WHERE k.key = ?1";
+const FIND: &str = "SELECT ver, n, c = ?2 FROM k WHERE key = ?1";
+const INSERT: &str = "INSERT INTO k(key, ver, n, v, c) VALUES(?1, 1, ?2, ?3, ?4)";
+const UPDATE: &str = "UPDATE k SET ver = ?2, n = ?3, v = ?4, c = ?5 WHERE key = ?1";
+const DELETE: &str = "DELETE FROM k WHERE key = ?1";
 const BODY_INSERT: &str = "INSERT INTO body(v) VALUES(?1)";
 const BODY_UPDATE: &str = "UPDATE body SET v = ?2 WHERE n = ?1";
 const BODY_DELETE: &str = "DELETE FROM body WHERE n = ?1";
 
 macro_rules! range_sql {
-    ($tail:literal) => {
+    ($order:literal) => {
         concat!(
-            "SELECT k.s, k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n ",
-            "WHERE k.p = ?1 AND k.s >= ?2 ",
-            $tail
+            "SELECT k.key, k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n ",
+            "WHERE k.key >= ?1 AND k.key < ?2 ORDER BY k.key ",
+            $order
         )
     };
 }
@@ -43,23 +48,34 @@ pub(super) enum Applied {
     Written,
     /// Nothing: this row did not satisfy its guard.
     Conflict(Key),
-    /// Nothing: a row still carries this commit's id.
+    /// Nothing: a row still carries this commit's mark.
     Repeated,
 }
 
 /// One row.
-pub(super) fn get(conn: &Connection, key: &Key) -> rusqlite::Result<Option<Record>> {
+pub(super) fn get(
+    conn: &Connection,
+    partitions: &Partitions,
+    key: &Key,
+) -> rusqlite::Result<Option<Record>> {
+    let Some(partition) = partitions.number(conn, &key.partition)? else {
+        return Ok(None);
+    };
     cached(conn, GET)?
-        .query_row(params![key.partition, key.sort], |row| {
+        .query_row([keycode::encode(partition, &key.sort)], |row| {
             record(row, 0, key.clone())
         })
         .optional()
 }
 
 /// Several rows, as they were at one instant.
-pub(super) fn get_many(conn: &Connection, keys: &[Key]) -> rusqlite::Result<Vec<Option<Record>>> {
+pub(super) fn get_many(
+    conn: &Connection,
+    partitions: &Partitions,
+    keys: &[Key],
+) -> rusqlite::Result<Vec<Option<Record>>> {
     cached(conn, "BEGIN")?.execute([])?;
-    let found = keys.iter().map(|key| get(conn, key)).collect();
+    let found = keys.iter().map(|key| get(conn, partitions, key)).collect();
     let ended = cached(conn, "COMMIT").and_then(|mut end| end.execute([]));
     if !conn.is_autocommit() {
         // Nothing was written, so the way in which it ends does not matter, as long as it does.
@@ -69,30 +85,37 @@ pub(super) fn get_many(conn: &Connection, keys: &[Key]) -> rusqlite::Result<Vec<
 }
 
 /// Rows of one partition in order, as they were at one instant.
-pub(super) fn range(conn: &Connection, range: &Range) -> rusqlite::Result<Page> {
-    let mut statement = cached(
-        conn,
-        match (range.until.is_some(), range.reverse) {
-            (false, false) => range_sql!("ORDER BY k.s"),
-            (false, true) => range_sql!("ORDER BY k.s DESC"),
-            (true, false) => range_sql!("AND k.s < ?3 ORDER BY k.s"),
-            (true, true) => range_sql!("AND k.s < ?3 ORDER BY k.s DESC"),
-        },
-    )?;
-    let mut rows = match &range.until {
-        Some(until) => statement.query(params![range.partition, range.from, until])?,
-        None => statement.query(params![range.partition, range.from])?,
-    };
+pub(super) fn range(
+    conn: &Connection,
+    partitions: &Partitions,
+    range: &Range,
+) -> rusqlite::Result<Page> {
     let mut page = Page {
         records: Vec::new(),
         more: false,
     };
+    let Some(partition) = partitions.number(conn, &range.partition)? else {
+        return Ok(page);
+    };
+    let from = keycode::encode(partition, &range.from);
+    let until = match &range.until {
+        Some(until) => keycode::encode(partition, until),
+        None => keycode::behind(partition),
+    };
+    let sql = match range.reverse {
+        false => range_sql!("ASC"),
+        true => range_sql!("DESC"),
+    };
+    let mut statement = cached(conn, sql)?;
+    let mut rows = statement.query([from, until])?;
     while let Some(row) = rows.next()? {
         if page.records.len() == range.limit {
             page.more = true;
             break;
         }
-        let key = Key::new(range.partition.clone(), row.get::<_, String>(0)?);
+        let sort = keycode::decode(row.get_ref(0)?.as_blob()?)
+            .ok_or_else(|| FromSqlError::Other("a stored key is none".into()))?;
+        let key = Key::new(range.partition.clone(), sort);
         page.records.push(record(row, 1, key)?);
     }
     Ok(page)
@@ -100,31 +123,54 @@ pub(super) fn range(conn: &Connection, range: &Range) -> rusqlite::Result<Page> 
 
 /// Applies one commit, all of it or nothing. Every row is looked at before the first is changed, so a conflict leaves nothing to
 /// undo; after an error the transaction must be rolled back.
-pub(super) fn apply(conn: &Connection, commit: &Commit) -> rusqlite::Result<Applied> {
-    let found = commit
-        .writes
-        .iter()
-        .map(|write| find(conn, write, commit))
-        .collect::<rusqlite::Result<Vec<_>>>()?;
-    if found.iter().flatten().any(|row| row.ours) {
+pub(super) fn apply(
+    conn: &Connection,
+    partitions: &Partitions,
+    commit: &Commit,
+) -> rusqlite::Result<Applied> {
+    let mark = &mark(commit.id.0);
+    let mut numbers = Numbers::new(conn, partitions);
+    let mut found = Vec::with_capacity(commit.writes.len());
+    for write in &commit.writes {
+        found.push(match numbers.get(&write.key.partition)? {
+            Some(partition) => find(conn, &keycode::encode(partition, &write.key.sort), mark)?,
+            None => None,
+        });
+    }
+    if found.iter().flatten().any(|old| old.ours) {
         return Ok(Applied::Repeated);
     }
-    let mut rows = commit.writes.iter().zip(&found);
-    if let Some((write, _)) = rows.find(|(write, row)| !holds(write.guard, row.as_ref())) {
-        return Ok(Applied::Conflict(write.key.clone()));
+    for (write, old) in commit.writes.iter().zip(&found) {
+        if !holds(write.guard, old.as_ref()) {
+            return Ok(Applied::Conflict(write.key.clone()));
+        }
     }
-    for (write, row) in commit.writes.iter().zip(&found) {
-        match &write.change {
-            Change::Put(value) => put(conn, write, value, row.as_ref(), commit)?,
-            Change::Delete => {
-                if let Some(old) = row {
-                    delete(conn, &write.key, old)?;
-                }
+    for (write, old) in commit.writes.iter().zip(&found) {
+        let (value, old) = match (&write.change, old) {
+            (Change::Put(value), old) => (Some(value), old.as_ref()),
+            (Change::Delete, Some(old)) => (None, Some(old)),
+            (Change::Delete, None) | (Change::Check, _) => continue,
+        };
+        let partition = numbers.give(&write.key.partition)?;
+        let key = keycode::encode(partition, &write.key.sort);
+        match value {
+            Some(value) => {
+                let body = place_body(conn, value, old, inline_max(write, key.len()))?;
+                let inline = body.is_none().then_some(value);
+                put(conn, &key, old, (body, inline), mark)?;
             }
-            Change::Check => {}
+            None => delete(conn, &key, old)?,
         }
     }
     Ok(Applied::Written)
+}
+
+/// What a row keeps of the id of the commit that put it: 64 bits of its 128, mixed, which are plenty to tell whether one commit put
+/// one row.
+pub(super) fn mark(id: [u8; 16]) -> [u8; 8] {
+    let id = u128::from_be_bytes(id);
+    let (high, low) = ((id >> 64) as u64, id as u64);
+    (high.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32) ^ low).to_be_bytes()
 }
 
 /// What is known of a row before it is changed.
@@ -135,18 +181,15 @@ struct Old {
     ours: bool,
 }
 
-fn find(conn: &Connection, write: &Write, commit: &Commit) -> rusqlite::Result<Option<Old>> {
+fn find(conn: &Connection, key: &[u8], mark: &[u8]) -> rusqlite::Result<Option<Old>> {
     cached(conn, FIND)?
-        .query_row(
-            params![write.key.partition, write.key.sort, commit.id.0],
-            |row| {
-                Ok(Old {
-                    version: row.get(0)?,
-                    body: row.get(1)?,
-                    ours: row.get(2)?,
-                })
-            },
-        )
+        .query_row([key, mark], |row| {
+            Ok(Old {
+                version: row.get(0)?,
+                body: row.get(1)?,
+                ours: row.get(2)?,
+            })
+        })
         .optional()
 }
 
@@ -158,42 +201,37 @@ fn holds(guard: Guard, row: Option<&Old>) -> bool {
     }
 }
 
+/// Writes the row of `k`: its row in `body`, or its value.
 fn put(
     conn: &Connection,
-    write: &Write,
-    value: &[u8],
+    key: &[u8],
     old: Option<&Old>,
-    commit: &Commit,
+    (body, inline): (Option<i64>, Option<&Vec<u8>>),
+    mark: &[u8],
 ) -> rusqlite::Result<()> {
-    let key = &write.key;
-    let body = place_body(conn, value, old.and_then(|o| o.body), inline_max(write))?;
-    let inline = body.is_none().then_some(value);
     match old {
-        None => cached(conn, INSERT)?.execute(params![
-            key.partition,
-            key.sort,
-            body,
-            inline,
-            commit.id.0
-        ])?,
-        Some(old) => cached(conn, UPDATE)?.execute(params![
-            key.partition,
-            key.sort,
-            old.version + 1,
-            body,
-            inline,
-            commit.id.0
-        ])?,
+        None => cached(conn, INSERT)?.execute(params![key, body, inline, mark])?,
+        Some(old) => {
+            cached(conn, UPDATE)?.execute(params![key, old.version + 1, body, inline, mark])?
+        }
     };
     Ok(())
 }
 
+fn delete(conn: &Connection, key: &[u8], old: Option<&Old>) -> rusqlite::Result<()> {
+    if let Some(n) = old.and_then(|old| old.body) {
+        cached(conn, BODY_DELETE)?.execute([n])?;
+    }
+    cached(conn, DELETE)?.execute([key])?;
+    Ok(())
+}
+
 /// The widest value that this write leaves in `k`.
-fn inline_max(write: &Write) -> usize {
+fn inline_max(write: &Write, key_bytes: usize) -> usize {
     match write.guard {
-        Guard::Absent => INLINE_NEW_BYTES,
-        Guard::Version(_) | Guard::Any => {
-            INLINE_ROW_BYTES.saturating_sub(write.key.partition.len() + write.key.sort.len())
+        Guard::Absent if write.key.sort != keys::HEAD => INLINE_NEW_BYTES,
+        Guard::Absent | Guard::Version(_) | Guard::Any => {
+            INLINE_ROW_BYTES.saturating_sub(key_bytes)
         }
     }
 }
@@ -202,11 +240,11 @@ fn inline_max(write: &Write) -> usize {
 fn place_body(
     conn: &Connection,
     value: &[u8],
-    old: Option<i64>,
+    old: Option<&Old>,
     inline_max: usize,
 ) -> rusqlite::Result<Option<i64>> {
     let wide = value.len() > inline_max;
-    match (wide, old) {
+    match (wide, old.and_then(|old| old.body)) {
         (false, None) => Ok(None),
         (false, Some(n)) => {
             cached(conn, BODY_DELETE)?.execute([n])?;
@@ -221,14 +259,6 @@ fn place_body(
             Ok(Some(conn.last_insert_rowid()))
         }
     }
-}
-
-fn delete(conn: &Connection, key: &Key, old: &Old) -> rusqlite::Result<()> {
-    if let Some(n) = old.body {
-        cached(conn, BODY_DELETE)?.execute([n])?;
-    }
-    cached(conn, DELETE)?.execute(params![key.partition, key.sort])?;
-    Ok(())
 }
 
 /// A record whose version and value stand in the columns from `at` on. A row without any value is damage, and the conversion
@@ -246,6 +276,65 @@ fn record(row: &Row<'_>, at: usize, key: Key) -> rusqlite::Result<Record> {
     })
 }
 
+/// The statement, compiled once for a connection.
 fn cached<'c>(conn: &'c Connection, sql: &str) -> rusqlite::Result<CachedStatement<'c>> {
     conn.prepare_cached(sql)
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::StatementStatus;
+
+    use super::*;
+    use crate::backend::local::store::{StoreOptions, open};
+    use crate::engine::ports::CommitId;
+
+    /// SQLite may compile a statement again for a value that is bound, which takes longer than the statement.
+    #[test]
+    fn no_statement_is_compiled_twice() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let place = open::open(&dir.path().join("store.db"), StoreOptions::default());
+        let place = place.expect("a new store");
+        let conn = place.connect_writing().expect("a connection");
+        for n in 0..50u8 {
+            let key = Key::new("S/a", format!("turn/{n}"));
+            for change in [Change::Put(vec![n; usize::from(n) * 40]), Change::Delete] {
+                let write = Write {
+                    key: key.clone(),
+                    guard: Guard::Any,
+                    change,
+                };
+                let commit = Commit {
+                    id: CommitId([n; 16]),
+                    writes: vec![write],
+                };
+                let applied = apply(&conn, &place.partitions, &commit).expect("no fault");
+                assert_ne!(applied, Applied::Conflict(key.clone()));
+                get(&conn, &place.partitions, &key).expect("no fault");
+            }
+            for reverse in [false, true] {
+                let all = Range {
+                    reverse,
+                    ..Range::prefix("S/a", "turn/", 9)
+                };
+                range(&conn, &place.partitions, &all).expect("no fault");
+            }
+        }
+        let all = [
+            GET,
+            FIND,
+            INSERT,
+            UPDATE,
+            DELETE,
+            BODY_INSERT,
+            BODY_UPDATE,
+            BODY_DELETE,
+            range_sql!("ASC"),
+            range_sql!("DESC"),
+        ];
+        for sql in all {
+            let statement = cached(&conn, sql).expect("no fault");
+            assert_eq!(statement.get_status(StatementStatus::RePrepare), 0, "{sql}");
+        }
+    }
 }

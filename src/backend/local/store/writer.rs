@@ -1,7 +1,8 @@
 //! The one thread that writes: it takes what waits, takes its turn among processes, commits the group, then answers.
 //!
-//! The surprise is [`Pace`]: without it, clients that wait for their answer settle into batches of half their number, because the
-//! writer starts on the first arrival after an answer. So it waits a little, but only when that has paid before.
+//! The surprise is [`Pace`]: without it, clients that wait for their answer settle into two groups that take turns, because the
+//! writer starts on the first arrival after an answer. So it waits for both, as long as they keep coming, where a sync is slow enough
+//! for that to pay.
 
 use std::io;
 use std::sync::Arc;
@@ -65,7 +66,7 @@ impl Writer {
             if self.place.options.gather
                 && let Some(patience) = self.pace.patience()
             {
-                queue.gather(self.pace.last_group, patience);
+                queue.gather(self.pace.company(), patience.quiet, patience.most);
             }
             if let Err(e) = self.step() {
                 let error = faults::refused_io(&e, &self.place.path);
@@ -145,19 +146,28 @@ impl Drop for Ending<'_> {
 /// How long to wait for company, learnt from the groups before.
 #[derive(Debug, Default)]
 struct Pace {
-    last_group: usize,
+    /// Sizes of the last group and of the one before it.
+    groups: [usize; 2],
     /// Moving average of the time a group takes.
     cycle: Duration,
+}
+
+/// How long company is awaited.
+#[derive(Debug, PartialEq, Eq)]
+struct Patience {
+    /// After the last arrival.
+    quiet: Duration,
+    /// In all.
+    most: Duration,
 }
 
 impl Pace {
     /// Below this a group is cheaper than the wait for it.
     const WORTH_IT: Duration = Duration::from_millis(1);
-    const LEAST: Duration = Duration::from_micros(50);
-    const MOST: Duration = Duration::from_micros(500);
+    const QUIET: [Duration; 2] = [Duration::from_micros(50), Duration::from_micros(250)];
 
     fn grouped(&mut self, commits: usize, took: Duration) {
-        self.last_group = commits;
+        self.groups = [commits, self.groups[0]];
         self.cycle = if self.cycle.is_zero() {
             took
         } else {
@@ -165,10 +175,18 @@ impl Pace {
         };
     }
 
+    /// How many may come: those who were answered last, and those who were answered before them.
+    fn company(&self) -> usize {
+        self.groups.iter().sum::<usize>().min(MAX_GROUP)
+    }
+
     /// A lone client never waits.
-    fn patience(&self) -> Option<Duration> {
-        (self.last_group > 1 && self.cycle >= Self::WORTH_IT)
-            .then(|| (self.cycle / 10).clamp(Self::LEAST, Self::MOST))
+    fn patience(&self) -> Option<Patience> {
+        let [least, most] = Self::QUIET;
+        (self.groups[0] > 1 && self.cycle >= Self::WORTH_IT).then(|| Patience {
+            quiet: (self.cycle / 20).clamp(least, most),
+            most: self.cycle / 2,
+        })
     }
 }
 
@@ -185,12 +203,28 @@ mod tests {
     }
 
     #[test]
-    fn company_is_awaited_for_a_tenth_of_a_slow_cycle() {
+    fn company_is_awaited_while_it_comes_but_not_for_long() {
         let mut pace = Pace::default();
-        pace.grouped(8, Duration::from_millis(3));
-        assert_eq!(pace.patience(), Some(Duration::from_micros(300)));
-        pace.grouped(8, Duration::from_millis(300));
-        assert_eq!(pace.patience(), Some(Pace::MOST));
+        pace.grouped(8, Duration::from_millis(2));
+        let micros = |quiet, most| {
+            Some(Patience {
+                quiet: Duration::from_micros(quiet),
+                most: Duration::from_micros(most),
+            })
+        };
+        assert_eq!(pace.patience(), micros(100, 1000));
+        pace.grouped(8, Duration::from_millis(298));
+        assert_eq!(pace.patience(), micros(250, 19_500));
+    }
+
+    #[test]
+    fn the_company_is_that_of_two_groups() {
+        let mut pace = Pace::default();
+        pace.grouped(5, Duration::from_millis(2));
+        pace.grouped(3, Duration::from_millis(2));
+        assert_eq!(pace.company(), 8);
+        pace.grouped(MAX_GROUP, Duration::from_millis(2));
+        assert_eq!(pace.company(), MAX_GROUP);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use rat_things::backend::local::store::SqliteStore;
+use rat_things::backend::local::store::{SqliteStore, schema_version};
 use rat_things::engine::ports::{Store, StoreError, StoreFault};
 use rusqlite::Connection;
 
@@ -69,7 +69,7 @@ fn a_newer_schema_is_refused_naming_both_versions() {
     let (fault, message) = refused(&path);
     assert_eq!(fault, StoreFault::NewerSchema);
     assert!(
-        message.contains("99") && message.contains("up to 1"),
+        message.contains("99") && message.contains("up to 2"),
         "{message}"
     );
 }
@@ -78,11 +78,12 @@ fn a_newer_schema_is_refused_naming_both_versions() {
 async fn a_schema_that_becomes_newer_under_an_open_store_stops_its_commits() {
     let (_dir, path) = place();
     let store = open(&path).expect("a new database");
+    let current = schema_version() as i64;
     assert_eq!(store.commit(one(1, 10)).await, APPLIED);
-    set_version(&path, 2);
+    set_version(&path, current + 1);
     let (fault, _) = fault(store.commit(one(2, 10)).await);
     assert_eq!(fault, StoreFault::NewerSchema);
-    set_version(&path, 1);
+    set_version(&path, current);
     assert!(!has(&store, 2, 10).await);
     assert_eq!(store.commit(one(2, 10)).await, APPLIED);
 }
