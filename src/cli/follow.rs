@@ -228,7 +228,8 @@ async fn print_turns(
     while *next_turn < read.head.next.turn {
         let (turn, row) = local.core.get_turn(read, *next_turn).await?;
         last = Some(turn.status);
-        if !turn.status.is_terminal() {
+        // By the head, not by the row, which was read later: only then its Items have been printed.
+        if !read.head.is_over(*next_turn) {
             break;
         }
         if people {

@@ -334,6 +334,12 @@ impl Head {
         }
     }
 
+    /// Whether this Turn, which exists, has ended.
+    pub fn is_over(&self, turn: u64) -> bool {
+        let active = self.turn.as_ref().is_some_and(|t| t.number == turn);
+        !active && self.queue.iter().all(|queued| queued.number != turn)
+    }
+
     /// When the Session's execution needs somebody next; `None` if it owes nothing (I13, I15).
     pub fn execution_due(&self, now_ms: u64) -> Option<u64> {
         if self.deleted_ms.is_some() {
@@ -413,6 +419,18 @@ mod tests {
     #[test]
     fn an_idle_session_owes_nothing() {
         assert_eq!(Head::new("o".into(), 1).execution_due(5), None);
+    }
+
+    #[test]
+    fn a_turn_is_over_when_it_is_neither_at_the_front_nor_behind_it() {
+        let mut head = Head::new("o".into(), 1);
+        head.turn = Some(ActiveTurn::queued(2));
+        head.queue.push(QueuedTurn {
+            number: 3,
+            input: 3,
+        });
+        let over: Vec<bool> = (1..=3).map(|turn| head.is_over(turn)).collect();
+        assert_eq!(over, [true, false, false]);
     }
 
     #[test]
