@@ -16,6 +16,7 @@ use super::fence::RunRow;
 use super::history::Histories;
 use super::ids::SessionId;
 use super::keys;
+use super::live::LiveTexts;
 use super::ports::{
     CaptureLimits, EnvironmentSpec, Environments, Fenced, Harness, Key, RunGrant, StoreError,
 };
@@ -178,6 +179,8 @@ pub(super) struct Live {
     pub(super) rung: Arc<Notify>,
     /// The spec of the Session's environment, if it has one.
     pub(super) environment: Option<EnvironmentSpec>,
+    /// What is being written and not recorded yet.
+    pub(super) texts: LiveTexts,
     /// The Turn that paused in this Run, and perhaps goes on in it.
     pub(super) paused: Option<u64>,
     /// The active Turn's row, once it was read. Nobody but the live Run changes it.
@@ -222,6 +225,7 @@ impl Live {
             config,
             row,
             rung,
+            texts: LiveTexts::new(session.to_string(), grant.generation),
             paused: None,
             turn_row: None,
         })

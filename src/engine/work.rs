@@ -5,21 +5,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::claim::begin_turn;
 use super::core::decode;
+use super::driven::Driven;
 use super::error::EngineError;
 use super::ids::{self, Kind};
 use super::input::{Body, InputRow, Submission};
 use super::item::{CallState, ItemBody, ItemRow, Told};
 use super::keys;
 use super::lazy::LazyEnvironment;
+use super::live::Place;
 use super::observe::{Op, apply};
 use super::ports::{
-    Claim, Environment, Feed, Fenced, FromHarness, Key, Observation, Signal, TurnEnd, TurnLink,
-    TurnTask,
+    Claim, Delta, Environment, Feed, Fenced, FromHarness, Key, LivePart, Observation, Signal,
+    TurnEnd, TurnLink, TurnTask,
 };
 use super::run::{Leaving, Live, Stop, patiently};
 use super::session::ActiveTurn;
@@ -155,7 +156,7 @@ impl Live {
             signal: signalled,
         };
         let harness = Arc::clone(&worker.harness);
-        let mut running = AbortOnDrop(tokio::spawn(async move { harness.run(task, link).await }));
+        let mut running = Driven::start(async move { harness.run(task, link).await });
         let mut desk = Desk {
             ops: Vec::new(),
             flush_at: None,
@@ -182,7 +183,7 @@ impl Live {
     async fn attend(
         &mut self,
         desk: &mut Desk,
-        running: &mut AbortOnDrop,
+        running: &mut Driven,
         mut from_harness: mpsc::Receiver<FromHarness>,
     ) -> Result<TurnEnd, Stop> {
         let settings = self.worker.core.settings.clone();
@@ -210,6 +211,9 @@ impl Live {
                 () = rung.notified() => {
                     self.refresh().await?;
                     self.look_at_head(desk).await?;
+                }
+                () = tokio::time::sleep_until(self.texts.due().unwrap_or(far)) => {
+                    self.texts.tell(&*self.worker.core.bell);
                 }
                 () = tokio::time::sleep_until(desk.flush_at.unwrap_or(far)) => {
                     self.flush(desk).await?;
@@ -345,8 +349,38 @@ impl Live {
         Ok(feeds)
     }
 
+    /// Text that is live only: whoever follows may be shown it, no record holds it.
+    fn write_live(&mut self, desk: &Desk, delta: Delta) {
+        let place = |ahead| Place::next(&self.loaded.head, &desk.ops, self.grant.generation, ahead);
+        let (place, part, text) = match delta {
+            Delta::Text { ahead, text } => (place(ahead), LivePart::Message, text),
+            Delta::Reasoning {
+                ahead,
+                summary,
+                text,
+            } => (place(ahead), LivePart::Summary(summary), text),
+            Delta::Command { call_id, text } => {
+                let claimed = desk.calls.get(&call_id);
+                let place = claimed.map(|(item, row)| Place::of(*item, row));
+                (place, LivePart::Output, text)
+            }
+            Delta::Void => return self.texts.void(),
+        };
+        if let Some(place) = place {
+            self.texts.add(place, part, &text);
+        }
+        // A harness that writes without a pause must not keep it from being told.
+        if self.texts.due().is_some_and(|due| due <= Instant::now()) {
+            self.texts.tell(&*self.worker.core.bell);
+        }
+    }
+
     /// Turns an observation into operations that wait for the next commit.
     async fn gather(&mut self, desk: &mut Desk, seen: Observation) -> Result<(), Stop> {
+        if !matches!(seen, Observation::Delta(_)) {
+            // What was written belongs before what it leads to.
+            self.texts.tell(&*self.worker.core.bell);
+        }
         let op = match seen {
             Observation::Took(inputs) => {
                 for some in inputs.chunks(TOOK_AT_ONCE) {
@@ -408,8 +442,10 @@ impl Live {
                 Op::Ended(number, Box::new(row))
             }
             Observation::ModelCall(usage) => Op::ModelCall(usage),
-            // Live only: a face in this process may show it, no record holds it.
-            Observation::Delta(_) => return Ok(()),
+            Observation::Delta(delta) => {
+                self.write_live(desk, delta);
+                return Ok(());
+            }
         };
         self.push(desk, op).await
     }
@@ -502,6 +538,7 @@ impl Live {
             Ok(())
         })
         .await?;
+        self.texts.forget_complete(&self.loaded.head);
         self.look_at_head(desk).await
     }
 
@@ -549,32 +586,4 @@ fn raise(signal: &watch::Sender<Signal>, to: Signal) {
         *now = (*now).max(to);
         raised
     });
-}
-
-/// The harness's task; it ends with the Run, however the Run ends.
-struct AbortOnDrop(JoinHandle<TurnEnd>);
-
-impl AbortOnDrop {
-    async fn join(&mut self) -> TurnEnd {
-        (&mut self.0).await.unwrap_or_else(|error| TurnEnd::Failed {
-            code: "internal_error".into(),
-            message: format!("the harness ended unexpectedly: {error}"),
-        })
-    }
-}
-
-impl AbortOnDrop {
-    /// Ends the task if it still goes on, and waits until it is gone.
-    async fn stop(&mut self) {
-        if !self.0.is_finished() {
-            self.0.abort();
-            let _ = (&mut self.0).await;
-        }
-    }
-}
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }

@@ -4,6 +4,7 @@ pub mod bell;
 pub mod blobs;
 pub mod clock;
 pub mod compute;
+mod datagrams;
 pub mod identity;
 pub mod ids;
 pub mod process;

@@ -184,9 +184,23 @@ pub struct ToolEnd {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delta {
     /// Of the message being written.
-    Text(String),
-    /// Of the reasoning summary being written.
-    Reasoning(String),
+    Text {
+        /// Outputs of the same model call that will be reported before it, and are not yet.
+        ahead: u64,
+        /// The text.
+        text: String,
+    },
+    /// Of a reasoning summary being written.
+    Reasoning {
+        /// Outputs of the same model call that will be reported before it, and are not yet.
+        ahead: u64,
+        /// Its place among the item's summaries.
+        summary: u64,
+        /// The text.
+        text: String,
+    },
+    /// The model call broke off and is made again: what was seen of its message and reasoning is void.
+    Void,
     /// Of a command's output.
     Command {
         /// The call.

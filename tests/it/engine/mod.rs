@@ -11,6 +11,7 @@ mod harnesses;
 mod journey;
 mod keys;
 mod late_turns;
+mod live;
 mod loss;
 mod matrix;
 mod matrix_session;

@@ -162,7 +162,7 @@ impl Running {
     pub async fn until_text(&mut self) {
         self.until(|seen| {
             seen.iter()
-                .any(|seen| matches!(seen, Seen::Saw(Observation::Delta(Delta::Text(_)))))
+                .any(|seen| matches!(seen, Seen::Saw(Observation::Delta(Delta::Text { .. }))))
         })
         .await;
     }
