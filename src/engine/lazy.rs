@@ -1,18 +1,22 @@
 //! An environment that is opened when the first command needs it: a Turn without commands pays nothing for it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::sync::{OnceCell, mpsc, watch};
 
+use super::environment::Trouble;
 use super::ids::SessionId;
+use super::observe::Op;
 use super::ports::{
     Bell, CaptureLimits, Environment, EnvironmentError, EnvironmentSpec, Environments, ExecEnd,
     ExecSpec, Opened, Outputs,
 };
 use super::run::Worker;
+use super::session::Head;
+use crate::api::EnvironmentStatus;
 
 /// How long opening may take before, and between, rings for another worker that may keep the environment open.
 const RING_AFTER: Duration = Duration::from_millis(200);
@@ -24,6 +28,8 @@ pub struct LazyEnvironment {
     bell: Arc<dyn Bell>,
     session: SessionId,
     opened: OnceCell<Opened>,
+    /// What commands met since it was last asked for.
+    troubles: Mutex<Vec<Trouble>>,
 }
 
 impl LazyEnvironment {
@@ -39,6 +45,7 @@ impl LazyEnvironment {
             bell: Arc::clone(&worker.core.bell),
             session: session.clone(),
             opened: OnceCell::new(),
+            troubles: Mutex::default(),
         })
     }
 
@@ -47,9 +54,33 @@ impl LazyEnvironment {
         self.opened.get().map(|opened| opened.created)
     }
 
+    /// What was seen of it since this was last asked, as operations to record; `noted` remembers that it was opened.
+    pub(super) fn seen(&self, head: &Head, noted: &mut bool) -> Vec<Op> {
+        let mut ops = Vec::new();
+        if let Some(created) = self.opened()
+            && !std::mem::replace(noted, true)
+        {
+            // An environment that had been opened before and had to be created again has lost its files.
+            let known = head.environment_opened;
+            let connected = head.environment_status == Some(EnvironmentStatus::Connected);
+            if created || !known || !connected {
+                ops.push(Op::Opened {
+                    lost: created && known,
+                });
+            }
+        }
+        ops.extend(self.troubles().drain(..).map(Op::Troubled));
+        ops
+    }
+
+    fn troubles(&self) -> MutexGuard<'_, Vec<Trouble>> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Opens it now.
     pub async fn get(&self) -> Result<&Opened, EnvironmentError> {
-        self.opened.get_or_try_init(|| self.open()).await
+        let opened = self.opened.get_or_try_init(|| self.open()).await;
+        opened.inspect_err(|error| self.troubles().push(Trouble::of_opening(error)))
     }
 
     /// An earlier worker of the Session may keep it open. It lets go when it hears that somebody else has the Session now; a
@@ -73,11 +104,12 @@ impl Environment for LazyEnvironment {
         output: mpsc::Sender<Bytes>,
         cancel: watch::Receiver<bool>,
     ) -> Result<ExecEnd, EnvironmentError> {
-        self.get()
-            .await?
-            .environment
-            .exec(spec, output, cancel)
-            .await
+        let opened = self.get().await?;
+        let end = opened.environment.exec(spec, output, cancel).await;
+        if let Err(EnvironmentError::Lost(_)) = &end {
+            self.troubles().push(Trouble::Lost);
+        }
+        end
     }
 
     async fn outputs(&self, limits: CaptureLimits) -> Result<Outputs, EnvironmentError> {

@@ -17,6 +17,7 @@ pub mod delivery;
 pub mod dispatch;
 pub mod draft;
 mod driven;
+pub mod environment;
 pub mod erase;
 pub mod error;
 pub mod events;

@@ -1,6 +1,7 @@
 //! Observe: what a harness saw becomes rows of one commit. Pure: operations applied to a draft, as often as it takes to commit.
 
 use super::draft::Draft;
+use super::environment::{self, Trouble};
 use super::input::Body;
 use super::item::{CallState, ItemBody, ItemRow};
 use super::journal::Entry;
@@ -42,6 +43,8 @@ pub enum Op {
         /// Files were lost.
         lost: bool,
     },
+    /// A command met trouble in the environment.
+    Troubled(Trouble),
 }
 
 /// Applies one operation for the Run of `generation`.
@@ -107,15 +110,8 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
                 active.model_calls += 1;
             }
         }
-        Op::Opened { lost } => {
-            draft.head.environment_opened = true;
-            if *lost {
-                draft.head.resets += 1;
-                draft.note(Entry::Reset {
-                    n: draft.head.resets,
-                });
-            }
-        }
+        Op::Opened { lost } => environment::opened(draft, *lost),
+        Op::Troubled(trouble) => environment::troubled(draft, trouble),
     }
 }
 

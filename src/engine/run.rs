@@ -11,6 +11,7 @@ use tokio::sync::{Notify, watch};
 use super::aftermath::Kept;
 use super::core::{Core, Loaded, backoff, decode};
 use super::draft::Draft;
+use super::environment;
 use super::error::EngineError;
 use super::fence::RunRow;
 use super::history::Histories;
@@ -249,10 +250,10 @@ impl Live {
             Ok(()) => {}
             Err(Stop::Left) => {
                 self.end_environment().await;
-                let _ = self.release("left", None).await;
+                let _ = self.release("left", None, true).await;
             }
             Err(Stop::Broken(error)) => {
-                let _ = self.release("failed", Some(error.to_string())).await;
+                let _ = self.release("failed", Some(error.to_string()), false).await;
             }
             Err(Stop::Fenced) => {
                 // Somebody else owns the Session now: not one process of ours may go on in its environment.
@@ -262,7 +263,13 @@ impl Live {
     }
 
     /// Gives the lease back; the Turn stays where it is and somebody else goes on.
-    async fn release(&mut self, how: &str, error: Option<String>) -> Result<(), Stop> {
+    /// `closed` says that its environment was closed.
+    async fn release(
+        &mut self,
+        how: &str,
+        error: Option<String>,
+        closed: bool,
+    ) -> Result<(), Stop> {
         let settings = self.worker.core.settings.clone();
         let row = self.ended(how);
         let generation = self.grant.generation;
@@ -271,6 +278,9 @@ impl Live {
             released.map_err(|e| EngineError::Conflict(e.to_string()))?;
             for pending in &mut draft.head.pending {
                 pending.claimed = 0;
+            }
+            if closed {
+                environment::suspended(draft);
             }
             if let Some(error) = &error {
                 draft.head.last_error = Some(error.clone());

@@ -6,7 +6,7 @@ use super::fence::{Fence, RunState};
 use super::ids::sha256_hex;
 use super::ports::ModelUsage;
 use super::turn::Failure;
-use crate::api::{SessionStatus, TurnStatus};
+use crate::api::{EnvironmentStatus, SessionStatus, TurnStatus};
 
 /// Messages that may wait for an agent at once, in one Session.
 pub const MAX_PENDING: usize = 64;
@@ -275,6 +275,9 @@ pub struct Head {
     /// Whether an environment was ever opened.
     #[serde(rename = "env", default, skip_serializing_if = "std::ops::Not::not")]
     pub environment_opened: bool,
+    /// The state of the environment that was last told.
+    #[serde(rename = "est", default, skip_serializing_if = "Option::is_none")]
+    pub environment_status: Option<EnvironmentStatus>,
     /// How commands are isolated, when it is not the sandbox: shown with every Turn.
     #[serde(rename = "iso", default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<String>,
@@ -318,6 +321,7 @@ impl Head {
             deliveries_due_ms: None,
             resets: 0,
             environment_opened: false,
+            environment_status: None,
             isolation: None,
             usage: ModelUsage::default(),
             deleted_ms: None,
@@ -513,6 +517,7 @@ mod tests {
         head.isolation = Some("unsafe-none".into());
         head.resets = 999;
         head.environment_opened = true;
+        head.environment_status = Some(EnvironmentStatus::Disconnected);
         head.usage = usage;
         head.deleted_ms = Some(1_800_000_000_000);
         head.last_error = Some("\u{1b}[31m".repeat(10_000));

@@ -453,7 +453,7 @@ impl Live {
     async fn push(&mut self, desk: &mut Desk, op: Op) -> Result<(), Stop> {
         desk.weight += match &op {
             Op::Took(inputs) => 2 * inputs.len(),
-            Op::Opened { .. } | Op::ModelCall(_) => 0,
+            Op::Opened { .. } | Op::Troubled(_) | Op::ModelCall(_) => 0,
             Op::Item(_) | Op::Function { .. } | Op::Began { .. } | Op::Ended(..) => 1,
         };
         desk.ops.push(op);
@@ -500,22 +500,13 @@ impl Live {
         Ok(())
     }
 
-    /// Adds to what is gathered that the environment was opened, once.
+    /// Adds to what is gathered what was seen of the environment since.
     fn note_environment(&self, desk: &mut Desk) {
-        if let Some(created) = desk.environment.as_ref().and_then(|lazy| lazy.opened())
-            && !std::mem::replace(&mut desk.environment_noted, true)
-        {
-            // An environment that had been opened before and had to be created again has lost its files.
-            let known = self.loaded.head.environment_opened;
-            if created || !known {
-                desk.ops.insert(
-                    0,
-                    Op::Opened {
-                        lost: created && known,
-                    },
-                );
-            }
-        }
+        let Some(environment) = &desk.environment else {
+            return;
+        };
+        let seen = environment.seen(&self.loaded.head, &mut desk.environment_noted);
+        desk.ops.splice(0..0, seen);
     }
 
     /// Commits what was gathered.

@@ -6,6 +6,7 @@ mod bounds;
 mod crowd;
 mod deliveries;
 mod delivery_perils;
+mod environment_events;
 mod faults;
 mod harnesses;
 mod journey;
