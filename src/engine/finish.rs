@@ -174,6 +174,9 @@ impl Live {
     }
 
     /// Stores the output files of the Turn, if it can have any. The lease is kept meanwhile, however large they are.
+    ///
+    /// A Turn that ran nothing looks too, where what an earlier one left running may have made something since; for that no
+    /// environment is opened.
     async fn capture(
         &mut self,
         turn: u64,
@@ -187,9 +190,13 @@ impl Live {
         let opened = environment.opened().is_some()
             || (self.loaded.head.environment_opened
                 && (self.paused == Some(turn) || self.resumed(turn).await?));
-        if !opened {
-            return Ok((None, Vec::new()));
-        }
+        let environment: Arc<dyn Environment> = match opened {
+            true => environment,
+            false => match self.worker.environments.held(&spec.id).await {
+                Some(held) if held.has_new_outputs().await => held,
+                Some(_) | None => return Ok((None, Vec::new())),
+            },
+        };
         let core = self.worker.core.clone();
         let scope = core.scope(&self.loaded.head.owner, &self.session);
         let limits = self.worker.limits;

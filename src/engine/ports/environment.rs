@@ -188,6 +188,11 @@ pub trait Environment: Send + Sync {
     /// Opens what is under /workspace/outputs now. Never follows a link.
     async fn outputs(&self, limits: CaptureLimits) -> Result<Outputs, EnvironmentError>;
 
+    /// Whether anything under /workspace/outputs may differ from what [`Environment::outputs`] found last. Reads no file's content.
+    async fn has_new_outputs(&self) -> bool {
+        true
+    }
+
     /// Ends every process in it and waits until they are gone. Files stay.
     async fn close(&self);
 }
@@ -197,6 +202,11 @@ pub trait Environment: Send + Sync {
 pub trait Environments: Send + Sync {
     /// Opens the environment, starting it if needed. `fresh` in the answer says that files of an earlier life were lost.
     async fn open(&self, spec: &EnvironmentSpec) -> Result<Opened, EnvironmentError>;
+
+    /// The environment, if this process holds it and it is alive. Never starts or waits for one.
+    async fn held(&self, _id: &str) -> Option<Arc<dyn Environment>> {
+        None
+    }
 
     /// Ends an environment if this process holds it; its files stay. Idempotent, and never starts one.
     async fn close(&self, id: &str);

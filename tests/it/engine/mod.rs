@@ -11,6 +11,7 @@ mod faults;
 mod harnesses;
 mod journey;
 mod keys;
+mod late_outputs;
 mod late_turns;
 mod live;
 mod loss;
