@@ -11,11 +11,12 @@ use super::environment::Trouble;
 use super::ids::SessionId;
 use super::observe::Op;
 use super::ports::{
-    Bell, CaptureLimits, Environment, EnvironmentError, EnvironmentSpec, Environments, ExecEnd,
-    ExecSpec, Opened, Outputs,
+    Bell, BlobScope, CaptureLimits, Environment, EnvironmentError, EnvironmentSpec, Environments,
+    ExecEnd, ExecSpec, Opened, Outputs, SecretRef, Secrets,
 };
 use super::run::Worker;
 use super::session::Head;
+use super::sessions::variables;
 use crate::api::EnvironmentStatus;
 
 /// How long opening may take before, and between, rings for another worker that may keep the environment open.
@@ -24,6 +25,9 @@ const RING_AFTER: Duration = Duration::from_millis(200);
 /// See the module.
 pub struct LazyEnvironment {
     spec: EnvironmentSpec,
+    /// Where the values of its variables are.
+    variables: Option<(BlobScope, SecretRef)>,
+    secrets: Arc<dyn Secrets>,
     environments: Arc<dyn Environments>,
     bell: Arc<dyn Bell>,
     session: SessionId,
@@ -36,11 +40,14 @@ impl LazyEnvironment {
     /// Nothing is opened yet.
     pub(super) fn new(
         spec: EnvironmentSpec,
+        variables: Option<(BlobScope, SecretRef)>,
         worker: &Worker,
         session: &SessionId,
     ) -> Arc<LazyEnvironment> {
         Arc::new(LazyEnvironment {
             spec,
+            variables,
+            secrets: Arc::clone(&worker.core.secrets),
             environments: Arc::clone(&worker.environments),
             bell: Arc::clone(&worker.core.bell),
             session: session.clone(),
@@ -83,10 +90,25 @@ impl LazyEnvironment {
         opened.inspect_err(|error| self.troubles().push(Trouble::of_opening(error)))
     }
 
+    /// The spec with the values of its variables.
+    async fn whole_spec(&self) -> Result<EnvironmentSpec, EnvironmentError> {
+        let mut spec = self.spec.clone();
+        if let Some((scope, at)) = &self.variables {
+            let failed = |why: String| {
+                EnvironmentError::Failed(format!("the values of its variables: {why}"))
+            };
+            let value = self.secrets.get(scope, at).await;
+            let value = value.map_err(|error| failed(error.to_string()))?;
+            spec.env = variables(&value).ok_or_else(|| failed("they are no list".to_owned()))?;
+        }
+        Ok(spec)
+    }
+
     /// An earlier worker of the Session may keep it open. It lets go when it hears that somebody else has the Session now; a
     /// ring may be lost, so it is repeated.
     async fn open(&self) -> Result<Opened, EnvironmentError> {
-        let mut opening = self.environments.open(&self.spec);
+        let spec = self.whole_spec().await?;
+        let mut opening = self.environments.open(&spec);
         loop {
             tokio::select! {
                 opened = &mut opening => return opened,

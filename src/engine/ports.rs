@@ -11,6 +11,7 @@ mod environment;
 mod harness;
 mod live;
 mod model;
+mod secrets;
 mod store;
 mod surroundings;
 
@@ -21,5 +22,6 @@ pub use environment::*;
 pub use harness::*;
 pub use live::*;
 pub use model::*;
+pub use secrets::*;
 pub use store::*;
 pub use surroundings::*;

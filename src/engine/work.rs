@@ -64,10 +64,15 @@ impl Live {
         let Some(turn) = self.loaded.head.turn.clone() else {
             return self.nothing_left().await;
         };
+        let scope = self
+            .worker
+            .core
+            .scope(&self.loaded.head.owner, &self.session);
+        let variables = self.config.variables.clone().map(|at| (scope, at));
         let environment = self
             .environment
             .clone()
-            .map(|spec| LazyEnvironment::new(spec, &self.worker, &self.session));
+            .map(|spec| LazyEnvironment::new(spec, variables, &self.worker, &self.session));
         let (ending, last_ops) = if turn.cancel.is_some() {
             (Some(Ending::Cancelled), Vec::new())
         } else if let Some(failure) = turn.doomed.clone() {

@@ -9,4 +9,5 @@ pub mod identity;
 pub mod ids;
 pub mod process;
 pub mod sandbox;
+pub mod secrets;
 pub mod store;

@@ -80,6 +80,7 @@ struct State {
     refused: Option<EnvironmentError>,
     places: HashMap<String, Place>,
     log: Vec<Executed>,
+    opened_with: Vec<EnvironmentSpec>,
 }
 
 #[derive(Default)]
@@ -116,6 +117,11 @@ impl ScriptedEnvironments {
     /// Every command that was ever begun, in order.
     pub fn log(&self) -> Vec<Executed> {
         self.world.state().log.clone()
+    }
+
+    /// What environments were opened with, in order.
+    pub fn opened_with(&self) -> Vec<EnvironmentSpec> {
+        self.world.state().opened_with.clone()
     }
 
     /// Puts a file into an environment, open or not.
@@ -159,6 +165,7 @@ impl Environments for ScriptedEnvironments {
         if let Some(error) = &state.refused {
             return Err(error.clone());
         }
+        state.opened_with.push(spec.clone());
         let created = !state.places.contains_key(&spec.id);
         let place = state.places.entry(spec.id.clone()).or_default();
         let warm = place.live.is_some();

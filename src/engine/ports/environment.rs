@@ -1,6 +1,7 @@
 //! The Environments port: places where commands run, and what they left behind.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -37,7 +38,7 @@ pub enum Network {
 }
 
 /// What an environment is made of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentSpec {
     /// `env_…`
     pub id: String,
@@ -45,8 +46,21 @@ pub struct EnvironmentSpec {
     pub isolation: Isolation,
     /// What they may reach.
     pub network: Network,
-    /// Variables that commands see, beside the fixed allow-list.
+    /// Variables that commands see, beside the fixed allow-list. Their values are nobody else's business: a record holds none (but
+    /// for Sessions of old), and they are added where the environment is opened.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for EnvironmentSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EnvironmentSpec")
+            .field("id", &self.id)
+            .field("isolation", &self.isolation)
+            .field("network", &self.network)
+            .field("env", &self.env.keys())
+            .finish()
+    }
 }
 
 /// One command to run.

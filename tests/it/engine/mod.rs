@@ -24,5 +24,6 @@ mod perils;
 mod property;
 mod quarantine;
 mod records;
+mod secrets;
 mod wakeups;
 mod world;
