@@ -105,13 +105,10 @@ impl Live {
         let Some(attending) = self.attending(&[]).await? else {
             return self.nothing_left().await;
         };
-        if self
-            .loaded
-            .head
-            .turn
-            .as_ref()
-            .is_some_and(|turn| turn.calls.is_empty())
-        {
+        // A harness may wait for an answer that it was just handed: whoever goes on finds it in the history.
+        let answered = std::mem::take(&mut self.answers_handed);
+        let waits_for_none = |turn: &super::session::ActiveTurn| turn.calls.is_empty();
+        if !answered && self.loaded.head.turn.as_ref().is_some_and(waits_for_none) {
             let message = "the harness waits, but no function call is open".to_owned();
             let failure = Failure {
                 code: "internal_error".into(),

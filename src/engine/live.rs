@@ -78,6 +78,8 @@ pub(super) struct LiveTexts {
     /// Bytes so far of each text that may go on.
     lengths: HashMap<(u64, LivePart), u64>,
     attempt: u32,
+    /// Where the text that is being written belongs has changed: the rest of it is not told.
+    moved: bool,
     told_at: Option<Instant>,
 }
 
@@ -91,12 +93,16 @@ impl LiveTexts {
             gathered_bytes: 0,
             lengths: HashMap::new(),
             attempt: 0,
+            moved: false,
             told_at: None,
         }
     }
 
     /// More of a text was written.
     pub(super) fn add(&mut self, place: Place, part: LivePart, text: &str) {
+        if self.moved && part != LivePart::Output {
+            return;
+        }
         let length = self.lengths.entry((place.item, part)).or_default();
         let offset_bytes = *length;
         *length += text.len() as u64;
@@ -129,10 +135,24 @@ impl LiveTexts {
     /// The model begins anew: what it wrote of a message and of reasoning is void.
     pub(super) fn void(&mut self) {
         self.attempt += 1;
+        self.moved = false;
         self.lengths
             .retain(|(_, part), _| *part == LivePart::Output);
         self.gathered.retain(|text| text.part == LivePart::Output);
         self.gathered_bytes = self.gathered.iter().map(|text| text.text.len()).sum();
+    }
+
+    /// What the model was writing is complete.
+    pub(super) fn complete(&mut self) {
+        self.moved = false;
+        self.lengths
+            .retain(|(_, part), _| *part == LivePart::Output);
+    }
+
+    /// An Item was recorded that nobody foresaw: what is being written gets another number.
+    pub(super) fn move_on(&mut self) {
+        let written = |(_, part): &(u64, LivePart)| *part != LivePart::Output;
+        self.moved |= self.lengths.keys().any(written);
     }
 
     /// Forgets texts of Items that are complete by now.
@@ -251,6 +271,21 @@ mod tests {
                 (3, 1, 0, "whole".into())
             ]
         );
+    }
+
+    #[test]
+    fn a_text_that_gets_another_number_is_not_told_as_if_it_began_there() {
+        let mut texts = LiveTexts::new("sess_a".into(), 3);
+        texts.move_on();
+        texts.add(at(2), LivePart::Message, "so ");
+        assert_eq!(told(&mut texts), [(2, 0, 0, "so ".into())]);
+        texts.move_on();
+        texts.add(at(3), LivePart::Message, "far");
+        texts.add(at(9), LivePart::Output, "out");
+        assert_eq!(told(&mut texts), [(9, 0, 0, "out".into())]);
+        texts.complete();
+        texts.add(at(4), LivePart::Message, "next");
+        assert_eq!(told(&mut texts), [(4, 0, 0, "next".into())]);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod environment;
 pub mod erase;
 pub mod error;
 pub mod events;
+mod feed;
 pub mod fence;
 pub mod finish;
 pub mod history;

@@ -26,6 +26,8 @@ pub enum Op {
         name: String,
         /// Arguments as the model wrote them.
         arguments: Body,
+        /// The agent does not wait for the answer.
+        background: bool,
     },
     /// A tool call is claimed. It is always the last operation of its commit.
     Began {
@@ -63,6 +65,7 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
             call_id,
             name,
             arguments,
+            background,
         } => {
             let open = draft.head.turn.as_ref().map_or(0, |turn| turn.calls.len());
             let room = open < MAX_OPEN_CALLS;
@@ -74,10 +77,15 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
                     true => CallStatus::InProgress,
                     false => CallStatus::Incomplete,
                 },
+                background: *background,
             };
             let item = add_output(draft, turn, body);
             match &mut draft.head.turn {
-                Some(active) if room => active.calls.push(OpenCall::new(call_id, item)),
+                Some(active) if room => {
+                    active
+                        .calls
+                        .push(OpenCall::new(call_id, item).in_background(*background));
+                }
                 _ => draft.note(Entry::Done { i: item }),
             }
             made_progress(draft);

@@ -182,6 +182,8 @@ pub(super) struct Live {
     pub(super) environment: Option<EnvironmentSpec>,
     /// What is being written and not recorded yet.
     pub(super) texts: LiveTexts,
+    /// The harness that works now, or worked last, was handed answers while it worked.
+    pub(super) answers_handed: bool,
     /// The Turn that paused in this Run, and perhaps goes on in it.
     pub(super) paused: Option<u64>,
     /// The active Turn's row, once it was read. Nobody but the live Run changes it.
@@ -227,6 +229,7 @@ impl Live {
             row,
             rung,
             texts: LiveTexts::new(session.to_string(), grant.generation),
+            answers_handed: false,
             paused: None,
             turn_row: None,
         })

@@ -79,7 +79,7 @@ impl From<Pending> for (u64, u64, u64, u64) {
     into = "(String, u64, u64, Option<String>)"
 )]
 pub struct OpenCall {
-    /// Hash of the model's call id. The id itself is in the Item.
+    /// Hash of the model's call id, behind a mark if the agent does not wait for the answer. The id itself is in the Item.
     call: String,
     /// Its Item.
     pub item: u64,
@@ -100,11 +100,27 @@ impl OpenCall {
         }
     }
 
+    /// The same call; `background` says that the agent does not wait for the answer.
+    pub fn in_background(mut self, background: bool) -> OpenCall {
+        if background {
+            self.call.insert(0, BACKGROUND);
+        }
+        self
+    }
+
+    /// Whether the agent does not wait for the answer.
+    pub fn is_background(&self) -> bool {
+        self.call.starts_with(BACKGROUND)
+    }
+
     /// Whether it is the call of this id.
     pub fn is(&self, call_id: &str) -> bool {
-        self.call == short_hash(call_id.as_bytes())
+        self.call.trim_start_matches(BACKGROUND) == short_hash(call_id.as_bytes())
     }
 }
+
+/// Marks a call whose answer the agent does not wait for.
+const BACKGROUND: char = '~';
 
 /// 64 bits of a hash, in hex: enough to tell apart what one Turn has open.
 pub fn short_hash(bytes: &[u8]) -> String {
@@ -498,7 +514,7 @@ mod tests {
             message: "\u{1}\"\\é".repeat(10_000),
         });
         for n in 0..MAX_OPEN_CALLS as u64 {
-            let mut call = OpenCall::new(&"c".repeat(64), 99_900 + n);
+            let mut call = OpenCall::new(&"c".repeat(64), 99_900 + n).in_background(true);
             call.answer = Some(99_900 + n);
             call.digest = Some(short_hash(b"answer"));
             turn.calls.push(call);

@@ -29,7 +29,7 @@ pub struct Config {
     /// Where commands run; `None` for environment `none`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<EnvironmentSpec>,
-    /// The values of its variables, as [`variables`] reads them; `None` if it has none (or they are in its spec, as of old).
+    /// Where the values of its variables are; `None` if it has none (or they are in its spec, as of old).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<SecretRef>,
     /// The client's names and values.

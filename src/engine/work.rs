@@ -8,22 +8,20 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
 use super::claim::begin_turn;
-use super::core::decode;
 use super::driven::Driven;
 use super::error::EngineError;
 use super::ids::{self, Kind};
-use super::input::{Body, InputRow, Submission};
+use super::input::Body;
 use super::item::{CallState, ItemBody, ItemRow, Told};
-use super::keys;
 use super::lazy::LazyEnvironment;
 use super::live::Place;
 use super::observe::{Op, apply};
 use super::ports::{
-    Claim, Delta, Environment, Feed, Fenced, FromHarness, Key, LivePart, Observation, Signal,
-    TurnEnd, TurnLink, TurnTask,
+    Claim, Delta, Environment, Fenced, FromHarness, LivePart, Observation, Signal, Steer, TurnEnd,
+    TurnLink, TurnTask,
 };
 use super::run::{Leaving, Live, Stop, patiently};
-use super::session::ActiveTurn;
+use super::session::{ActiveTurn, MAX_OPEN_CALLS, MAX_PENDING};
 use super::settle::{Ending, take_answers};
 use super::turn::Failure;
 use crate::api::TurnStatus;
@@ -41,7 +39,7 @@ const TOOK_AT_ONCE: usize = 5;
 const CANCEL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a Turn's work leaves behind while it goes on.
-struct Desk {
+pub(super) struct Desk {
     ops: Vec<Op>,
     /// When the oldest gathered operation must be committed.
     flush_at: Option<Instant>,
@@ -53,7 +51,7 @@ struct Desk {
     weight: usize,
     /// When a cancelled harness is not waited for any longer.
     force_at: Option<Instant>,
-    steer: mpsc::Sender<Feed>,
+    pub(super) steer: mpsc::Sender<Steer>,
     signal: watch::Sender<Signal>,
 }
 
@@ -121,7 +119,7 @@ impl Live {
             let Some(attending) = self.attending(&[]).await? else {
                 return Ok(());
             };
-            self.change(|draft| Ok(take_answers(draft, &attending)))
+            self.change(|draft| Ok(take_answers(draft, &attending, |_| true)))
                 .await?;
         }
     }
@@ -133,8 +131,9 @@ impl Live {
         turn: &ActiveTurn,
         environment: Option<Arc<LazyEnvironment>>,
     ) -> Result<(Option<Ending>, Vec<Op>), Stop> {
+        self.answers_handed = false;
         let (to_engine, from_harness) = mpsc::channel(LINK);
-        let (steer, steered) = mpsc::channel(super::session::MAX_PENDING + 1);
+        let (steer, steered) = mpsc::channel(MAX_PENDING + MAX_OPEN_CALLS);
         let (signal, signalled) = watch::channel(Signal::None);
         let feed = self.claimed_feed(turn.number).await?;
         let worker = Arc::clone(&self.worker);
@@ -278,7 +277,7 @@ impl Live {
             .map(|p| p.input)
             .collect();
         if steers.is_empty() {
-            return Ok(());
+            return self.hand_over_answers(desk).await;
         }
         self.change(|draft| {
             for pending in draft
@@ -294,64 +293,9 @@ impl Live {
         .await?;
         for feed in self.feeds(&steers).await? {
             // A harness that is done takes nothing more: the steer stays pending and becomes the next Turn.
-            let _ = desk.steer.try_send(feed);
+            let _ = desk.steer.try_send(Steer::Message(feed));
         }
-        Ok(())
-    }
-
-    /// Messages of the Turn that this Run has claimed and that no agent has confirmed. The Turn's row is read with them: its end
-    /// needs it.
-    async fn claimed_feed(&mut self, turn: u64) -> Result<Vec<Feed>, Stop> {
-        let generation = self.grant.generation;
-        let mine = self
-            .loaded
-            .head
-            .pending
-            .iter()
-            .filter(|p| p.turn == turn && p.claimed == generation);
-        let inputs: Vec<u64> = mine.map(|p| p.input).collect();
-        let partition = keys::session_partition(&self.session);
-        let sorts = std::iter::once(keys::turn(turn)).chain(inputs.iter().map(|&n| keys::input(n)));
-        let wanted: Vec<Key> = sorts
-            .map(|sort| Key::new(partition.clone(), sort))
-            .collect();
-        let core = &self.worker.core;
-        let records = patiently(|| async { Ok(core.store.get_many(&wanted).await?) }).await?;
-        let found = wanted
-            .iter()
-            .zip(records)
-            .map(|(key, record)| record.ok_or_else(|| EngineError::damaged(key, "it is missing")));
-        let mut found = found.collect::<Result<Vec<_>, _>>()?.into_iter();
-        if let Some(row) = found.next() {
-            self.turn_row = Some((turn, decode(&row)?));
-        }
-        let rows = found.map(|record| decode(&record));
-        self.feeds_of(&inputs, rows.collect::<Result<_, _>>()?)
-            .await
-    }
-
-    async fn feeds(&self, inputs: &[u64]) -> Result<Vec<Feed>, Stop> {
-        let core = &self.worker.core;
-        let rows =
-            patiently(|| core.rows(&self.session, inputs.iter().map(|&n| keys::input(n)))).await?;
-        self.feeds_of(inputs, rows).await
-    }
-
-    /// The messages among these inputs, as an agent gets them.
-    async fn feeds_of(&self, inputs: &[u64], rows: Vec<InputRow>) -> Result<Vec<Feed>, Stop> {
-        let core = &self.worker.core;
-        let scope = core.scope(&self.loaded.head.owner, &self.session);
-        let mut feeds = Vec::with_capacity(rows.len());
-        for (&input, row) in inputs.iter().zip(rows) {
-            if let Submission::Message { content } = row.submission {
-                let content = patiently(|| core.fetch(&scope, &content)).await?;
-                feeds.push(Feed {
-                    input,
-                    content: super::history::as_list(content),
-                });
-            }
-        }
-        Ok(feeds)
+        self.hand_over_answers(desk).await
     }
 
     /// Text that is live only: whoever follows may be shown it, no record holds it.
@@ -386,6 +330,9 @@ impl Live {
             // What was written belongs before what it leads to.
             self.texts.tell(&*self.worker.core.bell);
         }
+        if let Observation::Message { .. } | Observation::Reasoning { .. } = &seen {
+            self.texts.complete();
+        }
         let op = match seen {
             Observation::Took(inputs) => {
                 for some in inputs.chunks(TOOK_AT_ONCE) {
@@ -413,10 +360,12 @@ impl Live {
                 call_id,
                 name,
                 arguments,
+                background,
             } => Op::Function {
                 call_id,
                 name,
                 arguments: self.keep(arguments.into()).await?,
+                background,
             },
             Observation::ToolEnded {
                 call_id,

@@ -1,5 +1,6 @@
 //! The engine: its rules as tables, and the whole journey over memory ports with a real harness in a scripted world.
 
+mod background;
 mod batches;
 mod bench;
 mod bounds;
