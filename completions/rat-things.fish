@@ -325,7 +325,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 always\t'Even in a pipe'
 never\t'Not at all'"
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l all -d 'Everything'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l follow -d 'Print events as they come, until the Session\'s work is over'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l follow -d 'Print events as they come, and text as it is written, until the Session\'s work is over'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l json -d 'The same as `-o json`'

@@ -15,6 +15,7 @@ use rat_things::backend::local::clock::SystemClock;
 use rat_things::backend::local::compute::InProcessCompute;
 use rat_things::backend::local::identity::LocalIdentity;
 use rat_things::backend::local::ids::SystemIds;
+use rat_things::backend::local::secrets::LocalSecrets;
 use rat_things::backend::local::store::{SqliteStore, StoreStats};
 use rat_things::backend::memory::environments::ScriptedEnvironments;
 use rat_things::backend::model::demo::{self, DemoModel};
@@ -60,6 +61,7 @@ impl World {
         let core = Core {
             store: counted.clone(),
             blobs: Arc::new(LocalBlobs::new(root.join("blobs"))),
+            secrets: Arc::new(LocalSecrets::new(root.join("secrets"))),
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             bell: Arc::new(LocalBell::new(run)),

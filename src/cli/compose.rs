@@ -22,6 +22,7 @@ use crate::backend::local::process::{self, ProcessIdentity};
 use crate::backend::local::sandbox::{
     EnvironmentLimits, LocalEnvironments, LocalEnvironmentsConfig, init,
 };
+use crate::backend::local::secrets::LocalSecrets;
 use crate::backend::local::store::{SqliteStore, StoreOptions};
 use crate::backend::model::demo::{self, DemoModel};
 use crate::backend::model::http::{HttpModel, HttpOptions};
@@ -64,6 +65,11 @@ impl Places {
     /// Content.
     pub fn blobs(&self) -> PathBuf {
         self.root.join("blobs")
+    }
+
+    /// Sealed values, and their key.
+    pub fn secrets(&self) -> PathBuf {
+        self.root.join("secrets")
     }
 
     /// Workspaces.
@@ -123,6 +129,7 @@ pub async fn open(settings: &Settings) -> Result<Local, CliError> {
     let core = Core {
         store: store.clone(),
         blobs: Arc::new(LocalBlobs::new(places.blobs())),
+        secrets: Arc::new(LocalSecrets::new(places.secrets())),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
         bell,
@@ -313,9 +320,16 @@ pub async fn end_process(identity: &str, grace: std::time::Duration) -> bool {
 /// Removes what crashed puts left behind long ago.
 pub async fn sweep(places: &Places) {
     const HOURS_24_MS: u64 = 24 * 3_600_000;
+    let now_ms = SystemClock.now_ms();
     let blobs = LocalBlobs::new(places.blobs());
-    if let Err(error) = blobs.sweep_temp(SystemClock.now_ms(), HOURS_24_MS).await {
-        tracing::warn!(%error, "leftovers of crashed writes could not be removed");
+    let secrets = LocalSecrets::new(places.secrets());
+    for swept in [
+        blobs.sweep_temp(now_ms, HOURS_24_MS).await,
+        secrets.sweep_temp(now_ms, HOURS_24_MS).await,
+    ] {
+        if let Err(error) = swept {
+            tracing::warn!(%error, "leftovers of crashed writes could not be removed");
+        }
     }
 }
 

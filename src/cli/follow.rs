@@ -1,4 +1,5 @@
-//! Following a Session: each Item once, when it is final, until its work is over or the reader leaves.
+//! Following a Session: each Item once, when it is final, until its work is over or the reader leaves; before that, on a terminal,
+//! a glimpse of what is being written.
 //!
 //! It reads the store and hears the bell; no daemon answers for it. Leaving never touches the work.
 
@@ -7,6 +8,7 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::compose::Local;
+use super::foretaste::{Foretaste, Overhearing};
 use super::out::{CliError, LineKind, Live, Out, Say, codes};
 use super::show;
 use crate::api::{Item, RequiredAction, SessionStatus, TurnStatus};
@@ -74,6 +76,11 @@ pub async fn follow(
     let mut rings = local.core.bell.listen();
     let people = out.format().is_for_people();
     let mut live = Live::start(out, say, "waiting for a worker");
+    let mut overhearing = match live.shows_writing() {
+        true => Overhearing::begin(&local.core, session),
+        false => Overhearing::nothing(),
+    };
+    let mut foretaste = Foretaste::default();
     let mut next_turn = first_turn;
     let mut next_item: Option<u64> = None;
     let mut interrupts = Interrupts::listen()?;
@@ -86,6 +93,9 @@ pub async fn follow(
         if let Some(followed) = over {
             return Ok(followed);
         }
+        let heard = overhearing.judge(&read.head);
+        foretaste.update(&read.head, heard);
+        live.writing(foretaste.shown())?;
         match running {
             Some(command) => live.status(format!("$ {command}")),
             None => live.status(label(&read, last)),
@@ -93,6 +103,7 @@ pub async fn follow(
         tokio::select! {
             () = interrupts.heard() => return Ok(Followed::Detached),
             () = ring_of(&mut rings, session) => {}
+            () = overhearing.some() => {}
             () = tokio::time::sleep(Duration::from_millis(LOOK_MS)) => {}
         }
     }
@@ -228,7 +239,8 @@ async fn print_turns(
     while *next_turn < read.head.next.turn {
         let (turn, row) = local.core.get_turn(read, *next_turn).await?;
         last = Some(turn.status);
-        if !turn.status.is_terminal() {
+        // By the head, not by the row, which was read later: only then its Items have been printed.
+        if !read.head.is_over(*next_turn) {
             break;
         }
         if people {

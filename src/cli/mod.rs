@@ -10,6 +10,7 @@ pub mod daemon;
 mod doctor;
 pub mod failure;
 pub mod follow;
+mod foretaste;
 mod input;
 mod key;
 pub mod out;

@@ -14,7 +14,7 @@ use super::input::Body;
 use super::keys::{self, AGENDA_SHARDS, Group};
 use super::ports::{
     Bell, BlobScope, BlobSource, Blobs, Clock, Commit, Ids, Isolation, Key, Network, Range, Record,
-    Store, StoreError,
+    Secrets, Store, StoreError,
 };
 use super::session::Head;
 
@@ -75,6 +75,8 @@ pub struct Core {
     pub store: Arc<dyn Store>,
     /// Bytes.
     pub blobs: Arc<dyn Blobs>,
+    /// Values that nobody may see.
+    pub secrets: Arc<dyn Secrets>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Randomness.

@@ -7,7 +7,7 @@ use super::keys::{self, Group};
 use super::ports::{Change, Commit, CommitId, Environments, Guard, Key, Range, Write};
 
 impl Core {
-    /// Erases a deleted Session: environment, bytes, rows, and last the head with its agenda entry. Resumable at any point.
+    /// Erases a deleted Session: environment, secrets, bytes, rows, and last the head with its agenda entry. Resumable at any point.
     pub(super) async fn erase(
         &self,
         environments: &dyn Environments,
@@ -22,9 +22,9 @@ impl Core {
             let removed = environments.remove(&environment.id).await;
             removed.map_err(|e| EngineError::Unavailable(e.to_string()))?;
         }
-        self.blobs
-            .delete_scope(&self.scope(&loaded.head.owner, session))
-            .await?;
+        let scope = self.scope(&loaded.head.owner, session);
+        self.secrets.erase(&scope).await?;
+        self.blobs.delete_scope(&scope).await?;
         let partition = keys::session_partition(session);
         let mut from = String::new();
         loop {

@@ -1,6 +1,6 @@
 //! What a caller of the engine is told when it did not get what it asked for.
 
-use super::ports::{BlobError, Key, StoreError, StoreFault};
+use super::ports::{BlobError, Key, SecretError, StoreError, StoreFault};
 
 /// Refusals and failures, by who must act and whether it happened.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -101,6 +101,21 @@ impl From<StoreError> for EngineError {
                 key: "commit".into(),
                 why,
             },
+        }
+    }
+}
+
+impl From<SecretError> for EngineError {
+    fn from(error: SecretError) -> Self {
+        match error {
+            SecretError::Broken { fault, message } => EngineError::Broken { fault, message },
+            SecretError::Unavailable(_) => EngineError::Unavailable(error.to_string()),
+            SecretError::Missing(_) | SecretError::Sealed(_) | SecretError::Invalid(_) => {
+                EngineError::Damaged {
+                    key: "secret".into(),
+                    why: error.to_string(),
+                }
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Public events, made from the journal: in order, and each once (I16).
 
 use super::core::{Core, decode};
+use super::environment;
 use super::error::EngineError;
 use super::ids::{self, Kind};
 use super::journal::{Entry, JournalRow};
@@ -121,12 +122,14 @@ impl Core {
                     })),
                 }
             }
+            Entry::Environment { s, t, w } => Some(environment::event(
+                &read.id,
+                environment_id(read),
+                event_id,
+                (*s, *t, w.as_ref()),
+            )),
             Entry::Reset { n } => Some(Event::EnvironmentReset(EnvironmentResetEvent {
-                environment_id: read
-                    .config
-                    .environment
-                    .as_ref()
-                    .map_or_else(String::new, |e| e.id.clone()),
+                environment_id: environment_id(read),
                 event_id,
                 reset_count: u64::from(*n),
                 session_id,
@@ -214,4 +217,9 @@ impl Core {
             ))),
         })
     }
+}
+
+fn environment_id(read: &SessionRead) -> String {
+    let environment = read.config.environment.as_ref();
+    environment.map_or_else(String::new, |environment| environment.id.clone())
 }

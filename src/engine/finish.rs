@@ -105,13 +105,10 @@ impl Live {
         let Some(attending) = self.attending(&[]).await? else {
             return self.nothing_left().await;
         };
-        if self
-            .loaded
-            .head
-            .turn
-            .as_ref()
-            .is_some_and(|turn| turn.calls.is_empty())
-        {
+        // A harness may wait for an answer that it was just handed: whoever goes on finds it in the history.
+        let answered = std::mem::take(&mut self.answers_handed);
+        let waits_for_none = |turn: &super::session::ActiveTurn| turn.calls.is_empty();
+        if !answered && self.loaded.head.turn.as_ref().is_some_and(waits_for_none) {
             let message = "the harness waits, but no function call is open".to_owned();
             let failure = Failure {
                 code: "internal_error".into(),
@@ -174,6 +171,9 @@ impl Live {
     }
 
     /// Stores the output files of the Turn, if it can have any. The lease is kept meanwhile, however large they are.
+    ///
+    /// A Turn that ran nothing looks too, where what an earlier one left running may have made something since; for that no
+    /// environment is opened.
     async fn capture(
         &mut self,
         turn: u64,
@@ -187,9 +187,13 @@ impl Live {
         let opened = environment.opened().is_some()
             || (self.loaded.head.environment_opened
                 && (self.paused == Some(turn) || self.resumed(turn).await?));
-        if !opened {
-            return Ok((None, Vec::new()));
-        }
+        let environment: Arc<dyn Environment> = match opened {
+            true => environment,
+            false => match self.worker.environments.held(&spec.id).await {
+                Some(held) if held.has_new_outputs().await => held,
+                Some(_) | None => return Ok((None, Vec::new())),
+            },
+        };
         let core = self.worker.core.clone();
         let scope = core.scope(&self.loaded.head.owner, &self.session);
         let limits = self.worker.limits;

@@ -195,7 +195,7 @@ async fn append(
                     Some(body) => serde_json::from_value(core.fetch(scope, body).await?).ok(),
                     None => None,
                 };
-                answer_call(past, &call_id, answer);
+                answer_call(past, call_id, answer);
             }
             body => past.push(past_of(core, scope, body).await?),
         }
@@ -286,8 +286,17 @@ async fn past_of(core: &Core, scope: &BlobScope, body: ItemBody) -> Result<Past,
             name,
             arguments,
             status,
+            background,
         } => {
             let arguments = as_text(core.fetch(scope, &arguments).await?);
+            if background && status != CallStatus::Incomplete {
+                return Ok(Past::Background {
+                    call_id,
+                    name,
+                    arguments,
+                    open: status == CallStatus::InProgress,
+                });
+            }
             // Nobody will answer a call that was closed: a harness must not wait for it.
             let output = (status == CallStatus::Incomplete).then(|| FunctionAnswer {
                 success: false,
@@ -308,17 +317,26 @@ async fn past_of(core: &Core, scope: &BlobScope, body: ItemBody) -> Result<Past,
     })
 }
 
-/// Gives the newest unanswered call with this id its answer.
-fn answer_call(past: &mut [Past], id: &str, answer: Option<FunctionAnswer>) {
+/// Gives the newest unanswered call with this id its answer: in its place, or here if the agent did not wait for it.
+fn answer_call(past: &mut Vec<Past>, id: String, answer: Option<FunctionAnswer>) {
     for entry in past.iter_mut().rev() {
-        if let Past::Function {
-            call_id, output, ..
-        } = entry
-            && call_id == id
-            && output.is_none()
-        {
-            *output = answer;
-            return;
+        match entry {
+            Past::Function {
+                call_id, output, ..
+            } if *call_id == id && output.is_none() => {
+                *output = answer;
+                return;
+            }
+            Past::Background { call_id, name, .. } if *call_id == id => {
+                let name = name.clone();
+                past.extend(answer.map(|answer| Past::Answered {
+                    call_id: id,
+                    name,
+                    answer,
+                }));
+                return;
+            }
+            _ => {}
         }
     }
 }

@@ -203,6 +203,14 @@ fn text(kind: Kind, bytes: &[u8; 17]) -> String {
     out
 }
 
+/// The id of something that is in no record: a hash of what it is. It does not decode.
+pub fn hashed(kind: Kind, what: &[u8]) -> String {
+    let digest = Sha256::digest(what);
+    let mut bytes = [0u8; 17];
+    bytes.copy_from_slice(&digest[..17]);
+    text(kind, &bytes)
+}
+
 /// Lower-case hex of the SHA-256 of `bytes`.
 pub fn sha256_hex(bytes: &[u8]) -> String {
     data_encoding::HEXLOWER.encode(&Sha256::digest(bytes))

@@ -100,6 +100,9 @@ pub enum ItemBody {
         arguments: Body,
         /// Whether its answer was handed over, or it was closed without one.
         status: CallStatus,
+        /// The agent does not wait for the answer.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        background: bool,
     },
     /// A client's answer to a function call: its content is the input's.
     FunctionOutput {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::api::{SessionStatus, TurnStatus};
+use crate::api::{EnvironmentStatus, SessionStatus, TurnStatus};
 
 /// One public event. It carries the little that its row may no longer say by the time it is read.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,17 @@ pub enum Entry {
     Done {
         /// Item number.
         i: u64,
+    },
+    /// The environment was seen to be in another state.
+    Environment {
+        /// The state.
+        s: EnvironmentStatus,
+        /// The Turn at work.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        t: Option<u64>,
+        /// Why it failed: for programs, and for people.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        w: Option<(String, String)>,
     },
     /// The environment was replaced and its files are gone.
     Reset {

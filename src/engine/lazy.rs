@@ -1,18 +1,23 @@
 //! An environment that is opened when the first command needs it: a Turn without commands pays nothing for it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::sync::{OnceCell, mpsc, watch};
 
+use super::environment::Trouble;
 use super::ids::SessionId;
+use super::observe::Op;
 use super::ports::{
-    Bell, CaptureLimits, Environment, EnvironmentError, EnvironmentSpec, Environments, ExecEnd,
-    ExecSpec, Opened, Outputs,
+    Bell, BlobScope, CaptureLimits, Environment, EnvironmentError, EnvironmentSpec, Environments,
+    ExecEnd, ExecSpec, Opened, Outputs, SecretRef, Secrets,
 };
 use super::run::Worker;
+use super::session::Head;
+use super::sessions::variables;
+use crate::api::EnvironmentStatus;
 
 /// How long opening may take before, and between, rings for another worker that may keep the environment open.
 const RING_AFTER: Duration = Duration::from_millis(200);
@@ -20,25 +25,34 @@ const RING_AFTER: Duration = Duration::from_millis(200);
 /// See the module.
 pub struct LazyEnvironment {
     spec: EnvironmentSpec,
+    /// Where the values of its variables are.
+    variables: Option<(BlobScope, SecretRef)>,
+    secrets: Arc<dyn Secrets>,
     environments: Arc<dyn Environments>,
     bell: Arc<dyn Bell>,
     session: SessionId,
     opened: OnceCell<Opened>,
+    /// What commands met since it was last asked for.
+    troubles: Mutex<Vec<Trouble>>,
 }
 
 impl LazyEnvironment {
     /// Nothing is opened yet.
     pub(super) fn new(
         spec: EnvironmentSpec,
+        variables: Option<(BlobScope, SecretRef)>,
         worker: &Worker,
         session: &SessionId,
     ) -> Arc<LazyEnvironment> {
         Arc::new(LazyEnvironment {
             spec,
+            variables,
+            secrets: Arc::clone(&worker.core.secrets),
             environments: Arc::clone(&worker.environments),
             bell: Arc::clone(&worker.core.bell),
             session: session.clone(),
             opened: OnceCell::new(),
+            troubles: Mutex::default(),
         })
     }
 
@@ -47,15 +61,54 @@ impl LazyEnvironment {
         self.opened.get().map(|opened| opened.created)
     }
 
+    /// What was seen of it since this was last asked, as operations to record; `noted` remembers that it was opened.
+    pub(super) fn seen(&self, head: &Head, noted: &mut bool) -> Vec<Op> {
+        let mut ops = Vec::new();
+        if let Some(created) = self.opened()
+            && !std::mem::replace(noted, true)
+        {
+            // An environment that had been opened before and had to be created again has lost its files.
+            let known = head.environment_opened;
+            let connected = head.environment_status == Some(EnvironmentStatus::Connected);
+            if created || !known || !connected {
+                ops.push(Op::Opened {
+                    lost: created && known,
+                });
+            }
+        }
+        ops.extend(self.troubles().drain(..).map(Op::Troubled));
+        ops
+    }
+
+    fn troubles(&self) -> MutexGuard<'_, Vec<Trouble>> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Opens it now.
     pub async fn get(&self) -> Result<&Opened, EnvironmentError> {
-        self.opened.get_or_try_init(|| self.open()).await
+        let opened = self.opened.get_or_try_init(|| self.open()).await;
+        opened.inspect_err(|error| self.troubles().push(Trouble::of_opening(error)))
+    }
+
+    /// The spec with the values of its variables.
+    async fn whole_spec(&self) -> Result<EnvironmentSpec, EnvironmentError> {
+        let mut spec = self.spec.clone();
+        if let Some((scope, at)) = &self.variables {
+            let failed = |why: String| {
+                EnvironmentError::Failed(format!("the values of its variables: {why}"))
+            };
+            let value = self.secrets.get(scope, at).await;
+            let value = value.map_err(|error| failed(error.to_string()))?;
+            spec.env = variables(&value).ok_or_else(|| failed("they are no list".to_owned()))?;
+        }
+        Ok(spec)
     }
 
     /// An earlier worker of the Session may keep it open. It lets go when it hears that somebody else has the Session now; a
     /// ring may be lost, so it is repeated.
     async fn open(&self) -> Result<Opened, EnvironmentError> {
-        let mut opening = self.environments.open(&self.spec);
+        let spec = self.whole_spec().await?;
+        let mut opening = self.environments.open(&spec);
         loop {
             tokio::select! {
                 opened = &mut opening => return opened,
@@ -73,11 +126,12 @@ impl Environment for LazyEnvironment {
         output: mpsc::Sender<Bytes>,
         cancel: watch::Receiver<bool>,
     ) -> Result<ExecEnd, EnvironmentError> {
-        self.get()
-            .await?
-            .environment
-            .exec(spec, output, cancel)
-            .await
+        let opened = self.get().await?;
+        let end = opened.environment.exec(spec, output, cancel).await;
+        if let Err(EnvironmentError::Lost(_)) = &end {
+            self.troubles().push(Trouble::Lost);
+        }
+        end
     }
 
     async fn outputs(&self, limits: CaptureLimits) -> Result<Outputs, EnvironmentError> {

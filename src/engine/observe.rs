@@ -1,6 +1,7 @@
 //! Observe: what a harness saw becomes rows of one commit. Pure: operations applied to a draft, as often as it takes to commit.
 
 use super::draft::Draft;
+use super::environment::{self, Trouble};
 use super::input::Body;
 use super::item::{CallState, ItemBody, ItemRow};
 use super::journal::Entry;
@@ -25,6 +26,8 @@ pub enum Op {
         name: String,
         /// Arguments as the model wrote them.
         arguments: Body,
+        /// The agent does not wait for the answer.
+        background: bool,
     },
     /// A tool call is claimed. It is always the last operation of its commit.
     Began {
@@ -42,6 +45,8 @@ pub enum Op {
         /// Files were lost.
         lost: bool,
     },
+    /// A command met trouble in the environment.
+    Troubled(Trouble),
 }
 
 /// Applies one operation for the Run of `generation`.
@@ -60,6 +65,7 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
             call_id,
             name,
             arguments,
+            background,
         } => {
             let open = draft.head.turn.as_ref().map_or(0, |turn| turn.calls.len());
             let room = open < MAX_OPEN_CALLS;
@@ -71,10 +77,15 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
                     true => CallStatus::InProgress,
                     false => CallStatus::Incomplete,
                 },
+                background: *background,
             };
             let item = add_output(draft, turn, body);
             match &mut draft.head.turn {
-                Some(active) if room => active.calls.push(OpenCall::new(call_id, item)),
+                Some(active) if room => {
+                    active
+                        .calls
+                        .push(OpenCall::new(call_id, item).in_background(*background));
+                }
                 _ => draft.note(Entry::Done { i: item }),
             }
             made_progress(draft);
@@ -107,15 +118,8 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
                 active.model_calls += 1;
             }
         }
-        Op::Opened { lost } => {
-            draft.head.environment_opened = true;
-            if *lost {
-                draft.head.resets += 1;
-                draft.note(Entry::Reset {
-                    n: draft.head.resets,
-                });
-            }
-        }
+        Op::Opened { lost } => environment::opened(draft, *lost),
+        Op::Troubled(trouble) => environment::troubled(draft, trouble),
     }
 }
 

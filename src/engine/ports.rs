@@ -9,7 +9,9 @@ mod compute;
 mod courier;
 mod environment;
 mod harness;
+mod live;
 mod model;
+mod secrets;
 mod store;
 mod surroundings;
 
@@ -18,6 +20,8 @@ pub use compute::*;
 pub use courier::*;
 pub use environment::*;
 pub use harness::*;
+pub use live::*;
 pub use model::*;
+pub use secrets::*;
 pub use store::*;
 pub use surroundings::*;

@@ -107,6 +107,7 @@ pub fn release_lost(draft: &mut Draft, settings: &Settings, why: &str) {
     if draft.head.fence.proven_gone().is_err() {
         return;
     }
+    super::environment::abandoned(draft);
     draft.head.last_error = Some(why.to_owned());
     charge_attempt(draft, settings, why);
     let Some(turn) = &mut draft.head.turn else {

@@ -11,11 +11,13 @@ use tokio::sync::{Notify, watch};
 use super::aftermath::Kept;
 use super::core::{Core, Loaded, backoff, decode};
 use super::draft::Draft;
+use super::environment;
 use super::error::EngineError;
 use super::fence::RunRow;
 use super::history::Histories;
 use super::ids::SessionId;
 use super::keys;
+use super::live::LiveTexts;
 use super::ports::{
     CaptureLimits, EnvironmentSpec, Environments, Fenced, Harness, Key, RunGrant, StoreError,
 };
@@ -178,6 +180,10 @@ pub(super) struct Live {
     pub(super) rung: Arc<Notify>,
     /// The spec of the Session's environment, if it has one.
     pub(super) environment: Option<EnvironmentSpec>,
+    /// What is being written and not recorded yet.
+    pub(super) texts: LiveTexts,
+    /// The harness that works now, or worked last, was handed answers while it worked.
+    pub(super) answers_handed: bool,
     /// The Turn that paused in this Run, and perhaps goes on in it.
     pub(super) paused: Option<u64>,
     /// The active Turn's row, once it was read. Nobody but the live Run changes it.
@@ -222,6 +228,8 @@ impl Live {
             config,
             row,
             rung,
+            texts: LiveTexts::new(session.to_string(), grant.generation),
+            answers_handed: false,
             paused: None,
             turn_row: None,
         })
@@ -245,10 +253,10 @@ impl Live {
             Ok(()) => {}
             Err(Stop::Left) => {
                 self.end_environment().await;
-                let _ = self.release("left", None).await;
+                let _ = self.release("left", None, true).await;
             }
             Err(Stop::Broken(error)) => {
-                let _ = self.release("failed", Some(error.to_string())).await;
+                let _ = self.release("failed", Some(error.to_string()), false).await;
             }
             Err(Stop::Fenced) => {
                 // Somebody else owns the Session now: not one process of ours may go on in its environment.
@@ -258,7 +266,13 @@ impl Live {
     }
 
     /// Gives the lease back; the Turn stays where it is and somebody else goes on.
-    async fn release(&mut self, how: &str, error: Option<String>) -> Result<(), Stop> {
+    /// `closed` says that its environment was closed.
+    async fn release(
+        &mut self,
+        how: &str,
+        error: Option<String>,
+        closed: bool,
+    ) -> Result<(), Stop> {
         let settings = self.worker.core.settings.clone();
         let row = self.ended(how);
         let generation = self.grant.generation;
@@ -267,6 +281,9 @@ impl Live {
             released.map_err(|e| EngineError::Conflict(e.to_string()))?;
             for pending in &mut draft.head.pending {
                 pending.claimed = 0;
+            }
+            if closed {
+                environment::suspended(draft);
             }
             if let Some(error) = &error {
                 draft.head.last_error = Some(error.clone());

@@ -6,7 +6,7 @@ use super::fence::{Fence, RunState};
 use super::ids::sha256_hex;
 use super::ports::ModelUsage;
 use super::turn::Failure;
-use crate::api::{SessionStatus, TurnStatus};
+use crate::api::{EnvironmentStatus, SessionStatus, TurnStatus};
 
 /// Messages that may wait for an agent at once, in one Session.
 pub const MAX_PENDING: usize = 64;
@@ -79,7 +79,7 @@ impl From<Pending> for (u64, u64, u64, u64) {
     into = "(String, u64, u64, Option<String>)"
 )]
 pub struct OpenCall {
-    /// Hash of the model's call id. The id itself is in the Item.
+    /// Hash of the model's call id, behind a mark if the agent does not wait for the answer. The id itself is in the Item.
     call: String,
     /// Its Item.
     pub item: u64,
@@ -100,11 +100,27 @@ impl OpenCall {
         }
     }
 
+    /// The same call; `background` says that the agent does not wait for the answer.
+    pub fn in_background(mut self, background: bool) -> OpenCall {
+        if background {
+            self.call.insert(0, BACKGROUND);
+        }
+        self
+    }
+
+    /// Whether the agent does not wait for the answer.
+    pub fn is_background(&self) -> bool {
+        self.call.starts_with(BACKGROUND)
+    }
+
     /// Whether it is the call of this id.
     pub fn is(&self, call_id: &str) -> bool {
-        self.call == short_hash(call_id.as_bytes())
+        self.call.trim_start_matches(BACKGROUND) == short_hash(call_id.as_bytes())
     }
 }
+
+/// Marks a call whose answer the agent does not wait for.
+const BACKGROUND: char = '~';
 
 /// 64 bits of a hash, in hex: enough to tell apart what one Turn has open.
 pub fn short_hash(bytes: &[u8]) -> String {
@@ -275,6 +291,9 @@ pub struct Head {
     /// Whether an environment was ever opened.
     #[serde(rename = "env", default, skip_serializing_if = "std::ops::Not::not")]
     pub environment_opened: bool,
+    /// The state of the environment that was last told.
+    #[serde(rename = "est", default, skip_serializing_if = "Option::is_none")]
+    pub environment_status: Option<EnvironmentStatus>,
     /// How commands are isolated, when it is not the sandbox: shown with every Turn.
     #[serde(rename = "iso", default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<String>,
@@ -318,6 +337,7 @@ impl Head {
             deliveries_due_ms: None,
             resets: 0,
             environment_opened: false,
+            environment_status: None,
             isolation: None,
             usage: ModelUsage::default(),
             deleted_ms: None,
@@ -332,6 +352,12 @@ impl Head {
             Some(turn) if turn.asks_client() => SessionStatus::RequiresAction,
             Some(_) => SessionStatus::InProgress,
         }
+    }
+
+    /// Whether this Turn, which exists, has ended.
+    pub fn is_over(&self, turn: u64) -> bool {
+        let active = self.turn.as_ref().is_some_and(|t| t.number == turn);
+        !active && self.queue.iter().all(|queued| queued.number != turn)
     }
 
     /// When the Session's execution needs somebody next; `None` if it owes nothing (I13, I15).
@@ -416,6 +442,18 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_is_over_when_it_is_neither_at_the_front_nor_behind_it() {
+        let mut head = Head::new("o".into(), 1);
+        head.turn = Some(ActiveTurn::queued(2));
+        head.queue.push(QueuedTurn {
+            number: 3,
+            input: 3,
+        });
+        let over: Vec<bool> = (1..=3).map(|turn| head.is_over(turn)).collect();
+        assert_eq!(over, [true, false, false]);
+    }
+
+    #[test]
     fn a_waiting_turn_owes_nothing_until_its_last_answer() {
         let mut head = Head::new("o".into(), 1);
         let mut turn = ActiveTurn::queued(1);
@@ -476,7 +514,7 @@ mod tests {
             message: "\u{1}\"\\é".repeat(10_000),
         });
         for n in 0..MAX_OPEN_CALLS as u64 {
-            let mut call = OpenCall::new(&"c".repeat(64), 99_900 + n);
+            let mut call = OpenCall::new(&"c".repeat(64), 99_900 + n).in_background(true);
             call.answer = Some(99_900 + n);
             call.digest = Some(short_hash(b"answer"));
             turn.calls.push(call);
@@ -495,6 +533,7 @@ mod tests {
         head.isolation = Some("unsafe-none".into());
         head.resets = 999;
         head.environment_opened = true;
+        head.environment_status = Some(EnvironmentStatus::Disconnected);
         head.usage = usage;
         head.deleted_ms = Some(1_800_000_000_000);
         head.last_error = Some("\u{1b}[31m".repeat(10_000));

@@ -11,12 +11,14 @@ use super::draft::Draft;
 use super::error::EngineError;
 use super::ids::{self, Kind, SessionId, sha256_hex};
 use super::keys;
-use super::ports::{Change, EnvironmentSpec, Guard, Isolation, Key, Network, StoreError, Write};
+use super::ports::{
+    Change, EnvironmentSpec, Guard, Isolation, Key, Network, SecretRef, StoreError, Write,
+};
 use super::receipt::{CreateReceipt, Outcome};
 use super::session::Head;
 use crate::api::{
     AgentTool, EnvironmentParam, HostedEnvironmentParam, InputEvent, MessageInput, Metadata,
-    NetworkAccess, SessionAgent, SessionCreateParams, SessionUpdateParams, canonical_json,
+    NetworkAccess, Secret, SessionAgent, SessionCreateParams, SessionUpdateParams, canonical_json,
 };
 
 /// Row `config`: what a Session is configured with. Rewritten only by updates.
@@ -27,6 +29,9 @@ pub struct Config {
     /// Where commands run; `None` for environment `none`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<EnvironmentSpec>,
+    /// Where the values of its variables are; `None` if it has none (or they are in its spec, as of old).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variables: Option<SecretRef>,
     /// The client's names and values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: Metadata,
@@ -74,9 +79,11 @@ impl Core {
             return Ok(created);
         }
         let session = SessionId::random(&*self.ids);
-        let config = Config {
+        let (environment, variables) = self.environment_of(&params.environment)?;
+        let mut config = Config {
             agent: Arc::new(self.snapshot(owner, params).await?),
-            environment: self.environment_of(&params.environment)?,
+            environment,
+            variables: None,
             metadata: params.metadata.clone().unwrap_or_default(),
         };
         let now_ms = self.clock.now_ms();
@@ -98,8 +105,12 @@ impl Core {
             false => self.prepare(owner, &session, &head, &events).await?,
         };
         let mut draft = Draft::create(&session, head, now_ms);
-        draft.insert(keys::CONFIG.to_owned(), &config);
         let outcomes = decide(&mut draft, &Rows::default(), &batch)?;
+        let scope = self.scope(owner, &session);
+        if let Some(values) = &variables {
+            config.variables = Some(self.secrets.put(&scope, values).await?);
+        }
+        draft.insert(keys::CONFIG.to_owned(), &config);
         self.list_session(&mut draft, owner, now_ms);
         if let Some(at) = receipt_key.clone() {
             let receipt = CreateReceipt {
@@ -113,7 +124,15 @@ impl Core {
             );
         }
         let (commit, _) = draft.seal(&*self.ids);
-        match (self.commit_once(commit).await, receipt_key) {
+        let committed = self.commit_once(commit).await;
+        let refused = matches!(&committed, Err(error) if !matches!(error, StoreError::Unknown(_)));
+        if refused && config.variables.is_some() {
+            // Nothing points at the values, and nothing will: what can't be erased now stays sealed.
+            if let Err(error) = self.secrets.erase(&scope).await {
+                tracing::warn!(%session, %error, "values of a session that was not created are left behind");
+            }
+        }
+        match (committed, receipt_key) {
             (Ok(()), _) => {
                 self.bell.ring(session.as_str());
                 Ok(Created {
@@ -194,9 +213,9 @@ impl Core {
     fn environment_of(
         &self,
         param: &EnvironmentParam,
-    ) -> Result<Option<EnvironmentSpec>, EngineError> {
+    ) -> Result<(Option<EnvironmentSpec>, Option<Secret>), EngineError> {
         match param {
-            EnvironmentParam::None => Ok(None),
+            EnvironmentParam::None => Ok((None, None)),
             EnvironmentParam::OpenaiHosted(hosted) => {
                 refuse_unsupported(hosted)?;
                 let network = match &hosted.network {
@@ -209,17 +228,19 @@ impl Core {
                         },
                     },
                 };
-                let env = hosted
-                    .env
-                    .iter()
-                    .flatten()
-                    .map(|(k, v)| (k.clone(), v.reveal().to_owned()));
-                Ok(Some(EnvironmentSpec {
+                let env = hosted.env.iter().flatten();
+                let env: BTreeMap<&str, &str> =
+                    env.map(|(k, v)| (k.as_str(), v.reveal())).collect();
+                // Texts always serialise.
+                let variables = serde_json::to_string(&env).unwrap_or_default();
+                let variables = (!env.is_empty()).then(|| Secret::new(variables));
+                let spec = EnvironmentSpec {
                     id: ids::random(Kind::Environment, &*self.ids),
                     isolation: self.settings.isolation,
                     network,
-                    env: env.collect(),
-                }))
+                    env: BTreeMap::new(),
+                };
+                Ok((Some(spec), variables))
             }
             EnvironmentParam::SelfHosted { .. } => Err(EngineError::invalid(
                 "environment.type",
@@ -343,6 +364,11 @@ impl Core {
             change,
         }
     }
+}
+
+/// The variables that a stored value holds; `None` if it holds something else.
+pub(super) fn variables(value: &Secret) -> Option<BTreeMap<String, String>> {
+    serde_json::from_str(value.reveal()).ok()
 }
 
 /// What this deployment can't do is refused by name, not ignored.

@@ -8,7 +8,7 @@ use super::input::{EndRow, InputEvent, InputState, next as next_input};
 use super::item::{CallState, ItemBody, ItemRow};
 use super::journal::Entry;
 use super::keys;
-use super::session::{ActiveTurn, Pending, QueuedTurn};
+use super::session::{ActiveTurn, OpenCall, Pending, QueuedTurn};
 use super::turn::{Capture, Failure, TurnEvent, TurnRefusal, TurnRow, next as next_turn};
 use crate::api::{CallStatus, TurnStatus};
 
@@ -117,16 +117,22 @@ pub fn close_some_calls(draft: &mut Draft, attending: &Attending) {
     draft.head.turn = Some(turn);
 }
 
-/// Gives the agent some of the answers that its clients gave: each becomes an Item, in the order of the calls. Answers whether
-/// any are left.
-pub fn take_answers(draft: &mut Draft, attending: &Attending) -> bool {
+/// Gives the agent some of the answers that its clients gave to `wanted` calls: each becomes an Item, in the order of the calls.
+/// Answers whether any are left.
+pub fn take_answers(
+    draft: &mut Draft,
+    attending: &Attending,
+    wanted: impl Fn(&OpenCall) -> bool,
+) -> bool {
     let Some(mut turn) = draft.head.turn.take() else {
         return false;
     };
     let mut taken = 0;
     let mut kept = Vec::new();
     for call in std::mem::take(&mut turn.calls) {
-        let answered = call.answer.filter(|_| taken < CALLS_PER_COMMIT);
+        let answered = call
+            .answer
+            .filter(|_| taken < CALLS_PER_COMMIT && wanted(&call));
         let (Some(input), Some(mut row)) = (answered, attending.item(call.item).cloned()) else {
             kept.push(call);
             continue;
@@ -161,7 +167,10 @@ pub fn take_answers(draft: &mut Draft, attending: &Attending) -> bool {
         deliver_input(draft, input, turn.number);
     }
     turn.calls = kept;
-    let left = turn.calls.iter().any(|call| call.answer.is_some());
+    let left = turn
+        .calls
+        .iter()
+        .any(|call| call.answer.is_some() && wanted(call));
     draft.head.turn = Some(turn);
     left
 }

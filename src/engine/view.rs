@@ -232,6 +232,7 @@ impl Core {
                 name,
                 arguments: body,
                 status,
+                ..
             } => Item::FunctionCall(FunctionCallItem {
                 id,
                 arguments: call_arguments(&text(body).await?),

@@ -5,24 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use super::claim::begin_turn;
-use super::core::decode;
+use super::driven::Driven;
 use super::error::EngineError;
 use super::ids::{self, Kind};
-use super::input::{Body, InputRow, Submission};
+use super::input::Body;
 use super::item::{CallState, ItemBody, ItemRow, Told};
-use super::keys;
 use super::lazy::LazyEnvironment;
+use super::live::Place;
 use super::observe::{Op, apply};
 use super::ports::{
-    Claim, Environment, Feed, Fenced, FromHarness, Key, Observation, Signal, TurnEnd, TurnLink,
-    TurnTask,
+    Claim, Delta, Environment, Fenced, FromHarness, LivePart, Observation, Signal, Steer, TurnEnd,
+    TurnLink, TurnTask,
 };
 use super::run::{Leaving, Live, Stop, patiently};
-use super::session::ActiveTurn;
+use super::session::{ActiveTurn, MAX_OPEN_CALLS, MAX_PENDING};
 use super::settle::{Ending, take_answers};
 use super::turn::Failure;
 use crate::api::TurnStatus;
@@ -40,7 +39,7 @@ const TOOK_AT_ONCE: usize = 5;
 const CANCEL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a Turn's work leaves behind while it goes on.
-struct Desk {
+pub(super) struct Desk {
     ops: Vec<Op>,
     /// When the oldest gathered operation must be committed.
     flush_at: Option<Instant>,
@@ -52,7 +51,7 @@ struct Desk {
     weight: usize,
     /// When a cancelled harness is not waited for any longer.
     force_at: Option<Instant>,
-    steer: mpsc::Sender<Feed>,
+    pub(super) steer: mpsc::Sender<Steer>,
     signal: watch::Sender<Signal>,
 }
 
@@ -63,10 +62,15 @@ impl Live {
         let Some(turn) = self.loaded.head.turn.clone() else {
             return self.nothing_left().await;
         };
+        let scope = self
+            .worker
+            .core
+            .scope(&self.loaded.head.owner, &self.session);
+        let variables = self.config.variables.clone().map(|at| (scope, at));
         let environment = self
             .environment
             .clone()
-            .map(|spec| LazyEnvironment::new(spec, &self.worker, &self.session));
+            .map(|spec| LazyEnvironment::new(spec, variables, &self.worker, &self.session));
         let (ending, last_ops) = if turn.cancel.is_some() {
             (Some(Ending::Cancelled), Vec::new())
         } else if let Some(failure) = turn.doomed.clone() {
@@ -115,7 +119,7 @@ impl Live {
             let Some(attending) = self.attending(&[]).await? else {
                 return Ok(());
             };
-            self.change(|draft| Ok(take_answers(draft, &attending)))
+            self.change(|draft| Ok(take_answers(draft, &attending, |_| true)))
                 .await?;
         }
     }
@@ -127,8 +131,9 @@ impl Live {
         turn: &ActiveTurn,
         environment: Option<Arc<LazyEnvironment>>,
     ) -> Result<(Option<Ending>, Vec<Op>), Stop> {
+        self.answers_handed = false;
         let (to_engine, from_harness) = mpsc::channel(LINK);
-        let (steer, steered) = mpsc::channel(super::session::MAX_PENDING + 1);
+        let (steer, steered) = mpsc::channel(MAX_PENDING + MAX_OPEN_CALLS);
         let (signal, signalled) = watch::channel(Signal::None);
         let feed = self.claimed_feed(turn.number).await?;
         let worker = Arc::clone(&self.worker);
@@ -155,7 +160,7 @@ impl Live {
             signal: signalled,
         };
         let harness = Arc::clone(&worker.harness);
-        let mut running = AbortOnDrop(tokio::spawn(async move { harness.run(task, link).await }));
+        let mut running = Driven::start(async move { harness.run(task, link).await });
         let mut desk = Desk {
             ops: Vec::new(),
             flush_at: None,
@@ -182,7 +187,7 @@ impl Live {
     async fn attend(
         &mut self,
         desk: &mut Desk,
-        running: &mut AbortOnDrop,
+        running: &mut Driven,
         mut from_harness: mpsc::Receiver<FromHarness>,
     ) -> Result<TurnEnd, Stop> {
         let settings = self.worker.core.settings.clone();
@@ -210,6 +215,9 @@ impl Live {
                 () = rung.notified() => {
                     self.refresh().await?;
                     self.look_at_head(desk).await?;
+                }
+                () = tokio::time::sleep_until(self.texts.due().unwrap_or(far)) => {
+                    self.texts.tell(&*self.worker.core.bell);
                 }
                 () = tokio::time::sleep_until(desk.flush_at.unwrap_or(far)) => {
                     self.flush(desk).await?;
@@ -269,7 +277,7 @@ impl Live {
             .map(|p| p.input)
             .collect();
         if steers.is_empty() {
-            return Ok(());
+            return self.hand_over_answers(desk).await;
         }
         self.change(|draft| {
             for pending in draft
@@ -285,68 +293,46 @@ impl Live {
         .await?;
         for feed in self.feeds(&steers).await? {
             // A harness that is done takes nothing more: the steer stays pending and becomes the next Turn.
-            let _ = desk.steer.try_send(feed);
+            let _ = desk.steer.try_send(Steer::Message(feed));
         }
-        Ok(())
+        self.hand_over_answers(desk).await
     }
 
-    /// Messages of the Turn that this Run has claimed and that no agent has confirmed. The Turn's row is read with them: its end
-    /// needs it.
-    async fn claimed_feed(&mut self, turn: u64) -> Result<Vec<Feed>, Stop> {
-        let generation = self.grant.generation;
-        let mine = self
-            .loaded
-            .head
-            .pending
-            .iter()
-            .filter(|p| p.turn == turn && p.claimed == generation);
-        let inputs: Vec<u64> = mine.map(|p| p.input).collect();
-        let partition = keys::session_partition(&self.session);
-        let sorts = std::iter::once(keys::turn(turn)).chain(inputs.iter().map(|&n| keys::input(n)));
-        let wanted: Vec<Key> = sorts
-            .map(|sort| Key::new(partition.clone(), sort))
-            .collect();
-        let core = &self.worker.core;
-        let records = patiently(|| async { Ok(core.store.get_many(&wanted).await?) }).await?;
-        let found = wanted
-            .iter()
-            .zip(records)
-            .map(|(key, record)| record.ok_or_else(|| EngineError::damaged(key, "it is missing")));
-        let mut found = found.collect::<Result<Vec<_>, _>>()?.into_iter();
-        if let Some(row) = found.next() {
-            self.turn_row = Some((turn, decode(&row)?));
-        }
-        let rows = found.map(|record| decode(&record));
-        self.feeds_of(&inputs, rows.collect::<Result<_, _>>()?)
-            .await
-    }
-
-    async fn feeds(&self, inputs: &[u64]) -> Result<Vec<Feed>, Stop> {
-        let core = &self.worker.core;
-        let rows =
-            patiently(|| core.rows(&self.session, inputs.iter().map(|&n| keys::input(n)))).await?;
-        self.feeds_of(inputs, rows).await
-    }
-
-    /// The messages among these inputs, as an agent gets them.
-    async fn feeds_of(&self, inputs: &[u64], rows: Vec<InputRow>) -> Result<Vec<Feed>, Stop> {
-        let core = &self.worker.core;
-        let scope = core.scope(&self.loaded.head.owner, &self.session);
-        let mut feeds = Vec::with_capacity(rows.len());
-        for (&input, row) in inputs.iter().zip(rows) {
-            if let Submission::Message { content } = row.submission {
-                let content = patiently(|| core.fetch(&scope, &content)).await?;
-                feeds.push(Feed {
-                    input,
-                    content: super::history::as_list(content),
-                });
+    /// Text that is live only: whoever follows may be shown it, no record holds it.
+    fn write_live(&mut self, desk: &Desk, delta: Delta) {
+        let place = |ahead| Place::next(&self.loaded.head, &desk.ops, self.grant.generation, ahead);
+        let (place, part, text) = match delta {
+            Delta::Text { ahead, text } => (place(ahead), LivePart::Message, text),
+            Delta::Reasoning {
+                ahead,
+                summary,
+                text,
+            } => (place(ahead), LivePart::Summary(summary), text),
+            Delta::Command { call_id, text } => {
+                let claimed = desk.calls.get(&call_id);
+                let place = claimed.map(|(item, row)| Place::of(*item, row));
+                (place, LivePart::Output, text)
             }
+            Delta::Void => return self.texts.void(),
+        };
+        if let Some(place) = place {
+            self.texts.add(place, part, &text);
         }
-        Ok(feeds)
+        // A harness that writes without a pause must not keep it from being told.
+        if self.texts.due().is_some_and(|due| due <= Instant::now()) {
+            self.texts.tell(&*self.worker.core.bell);
+        }
     }
 
     /// Turns an observation into operations that wait for the next commit.
     async fn gather(&mut self, desk: &mut Desk, seen: Observation) -> Result<(), Stop> {
+        if !matches!(seen, Observation::Delta(_)) {
+            // What was written belongs before what it leads to.
+            self.texts.tell(&*self.worker.core.bell);
+        }
+        if let Observation::Message { .. } | Observation::Reasoning { .. } = &seen {
+            self.texts.complete();
+        }
         let op = match seen {
             Observation::Took(inputs) => {
                 for some in inputs.chunks(TOOK_AT_ONCE) {
@@ -374,10 +360,12 @@ impl Live {
                 call_id,
                 name,
                 arguments,
+                background,
             } => Op::Function {
                 call_id,
                 name,
                 arguments: self.keep(arguments.into()).await?,
+                background,
             },
             Observation::ToolEnded {
                 call_id,
@@ -408,8 +396,10 @@ impl Live {
                 Op::Ended(number, Box::new(row))
             }
             Observation::ModelCall(usage) => Op::ModelCall(usage),
-            // Live only: a face in this process may show it, no record holds it.
-            Observation::Delta(_) => return Ok(()),
+            Observation::Delta(delta) => {
+                self.write_live(desk, delta);
+                return Ok(());
+            }
         };
         self.push(desk, op).await
     }
@@ -417,7 +407,7 @@ impl Live {
     async fn push(&mut self, desk: &mut Desk, op: Op) -> Result<(), Stop> {
         desk.weight += match &op {
             Op::Took(inputs) => 2 * inputs.len(),
-            Op::Opened { .. } | Op::ModelCall(_) => 0,
+            Op::Opened { .. } | Op::Troubled(_) | Op::ModelCall(_) => 0,
             Op::Item(_) | Op::Function { .. } | Op::Began { .. } | Op::Ended(..) => 1,
         };
         desk.ops.push(op);
@@ -464,22 +454,13 @@ impl Live {
         Ok(())
     }
 
-    /// Adds to what is gathered that the environment was opened, once.
+    /// Adds to what is gathered what was seen of the environment since.
     fn note_environment(&self, desk: &mut Desk) {
-        if let Some(created) = desk.environment.as_ref().and_then(|lazy| lazy.opened())
-            && !std::mem::replace(&mut desk.environment_noted, true)
-        {
-            // An environment that had been opened before and had to be created again has lost its files.
-            let known = self.loaded.head.environment_opened;
-            if created || !known {
-                desk.ops.insert(
-                    0,
-                    Op::Opened {
-                        lost: created && known,
-                    },
-                );
-            }
-        }
+        let Some(environment) = &desk.environment else {
+            return;
+        };
+        let seen = environment.seen(&self.loaded.head, &mut desk.environment_noted);
+        desk.ops.splice(0..0, seen);
     }
 
     /// Commits what was gathered.
@@ -502,6 +483,7 @@ impl Live {
             Ok(())
         })
         .await?;
+        self.texts.forget_complete(&self.loaded.head);
         self.look_at_head(desk).await
     }
 
@@ -549,32 +531,4 @@ fn raise(signal: &watch::Sender<Signal>, to: Signal) {
         *now = (*now).max(to);
         raised
     });
-}
-
-/// The harness's task; it ends with the Run, however the Run ends.
-struct AbortOnDrop(JoinHandle<TurnEnd>);
-
-impl AbortOnDrop {
-    async fn join(&mut self) -> TurnEnd {
-        (&mut self.0).await.unwrap_or_else(|error| TurnEnd::Failed {
-            code: "internal_error".into(),
-            message: format!("the harness ended unexpectedly: {error}"),
-        })
-    }
-}
-
-impl AbortOnDrop {
-    /// Ends the task if it still goes on, and waits until it is gone.
-    async fn stop(&mut self) {
-        if !self.0.is_finished() {
-            self.0.abort();
-            let _ = (&mut self.0).await;
-        }
-    }
-}
-
-impl Drop for AbortOnDrop {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }

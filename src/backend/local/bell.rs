@@ -1,31 +1,28 @@
-//! The bell between processes: one unix datagram socket for each listening process, in the run directory.
+//! The bell between processes: datagrams to every process that listens, with a Session's id for a ring, and with words for who
+//! follows a Session while it is being worked on.
 //!
-//! Ringing sends the Session's id to every socket there without ever waiting; a listener that is full loses rings, and a socket
-//! nobody is bound to any more is removed. It keeps no list of listeners: the directory is the list, read anew with every ring,
-//! because a cache of it could miss a process that has just begun to listen.
+//! Words go to sockets that carry the Session's id in their name, so that a process which follows one Session is not woken by
+//! all others. Surprising: they take the way through a socket within one process too, because a follower is told nothing that it could
+//! rely on, and one way is enough.
 
-use std::ffi::{CStr, OsStr};
-use std::io;
-use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::net::UnixDatagram;
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir};
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
-use crate::backend::local::ids;
-use crate::engine::ports::Bell;
+use super::datagrams::{Bound, Sockets};
+use crate::engine::ports::{Bell, LiveText};
 
 /// Rings a listener may be behind before it loses some.
 const LISTENER_RINGS: usize = 1_024;
 /// Longest Session id that is sent or believed.
 const SESSION_BYTES: usize = 128;
-/// Longest path a unix socket address holds, without its closing zero.
-const ADDRESS_BYTES: usize = 107;
+/// Texts a follower may be behind before it loses some.
+const FOLLOWER_TEXTS: usize = 256;
+/// Longest datagram with text: the longest text, every byte of it escaped, and what says where it belongs.
+const TEXT_DATAGRAM_BYTES: usize = 6 * LiveText::MAX_BYTES + 1_024;
 
 /// A bell shared by all processes that use one run directory. Cheap to clone. Dropping the last clone stops listening.
 #[derive(Clone)]
@@ -34,9 +31,7 @@ pub struct LocalBell {
 }
 
 struct Inner {
-    dir: PathBuf,
-    /// The socket rings are sent from, made by the first ring.
-    sender: OnceLock<Option<UnixDatagram>>,
+    sockets: Sockets,
     /// For work, and for everything.
     ears: [Ear; 2],
 }
@@ -62,22 +57,19 @@ impl Wants {
 #[derive(Default)]
 struct Ear {
     /// The socket, bound by the first listener.
-    bound: OnceLock<Option<Bound>>,
+    bound: OnceLock<Option<Read>>,
     here: Arc<Listeners>,
 }
 
 /// The socket that other processes ring, and the task that reads it.
-struct Bound {
-    dir: PathBuf,
-    name: String,
+struct Read {
+    bound: Bound,
     reader: AbortHandle,
 }
 
-impl Drop for Bound {
+impl Drop for Read {
     fn drop(&mut self) {
         self.reader.abort();
-        // Whoever rings next removes what could not be removed here.
-        let _ = std::fs::remove_file(self.dir.join(&self.name));
     }
 }
 
@@ -102,8 +94,7 @@ impl LocalBell {
     pub fn new(run_dir: impl Into<PathBuf>) -> LocalBell {
         LocalBell {
             inner: Arc::new(Inner {
-                dir: run_dir.into(),
-                sender: OnceLock::new(),
+                sockets: Sockets::new(run_dir.into()),
                 ears: Default::default(),
             }),
         }
@@ -112,24 +103,14 @@ impl LocalBell {
 
 impl Inner {
     /// Binds this process's socket. Without one, other processes can't ring here and polling has to do.
-    fn bind(&self, wants: Wants) -> Option<Bound> {
-        let mut random = [0u8; 4];
-        ids::fill(&mut random);
-        // The random part makes the name one that never was: nobody removes it for a dead namesake's.
-        let name = format!(
-            "{}{}-{}.sock",
-            wants.prefix(),
-            std::process::id(),
-            data_encoding::HEXLOWER.encode(&random)
-        );
-        match bind_and_read(&self.dir, &name, self.ear(wants).here.clone()) {
-            Ok(reader) => Some(Bound {
-                dir: self.dir.clone(),
-                name,
-                reader,
-            }),
+    fn bind(&self, wants: Wants) -> Option<Read> {
+        match self.sockets.bind(wants.prefix()) {
+            Ok((bound, socket)) => {
+                let reader = read_rings(socket, self.ear(wants).here.clone());
+                Some(Read { bound, reader })
+            }
             Err(error) => {
-                tracing::warn!(dir = %self.dir.display(), %error, "can't hear other processes; work will be found by polling");
+                tracing::warn!(dir = %self.sockets.dir().display(), %error, "can't hear other processes; work will be found by polling");
                 None
             }
         }
@@ -146,7 +127,19 @@ impl Inner {
         if session.len() > SESSION_BYTES {
             return;
         }
-        if let Err(error) = self.ring_others(session.as_bytes(), who) {
+        let prefixes: Vec<&str> = who.iter().map(|wants| wants.prefix()).collect();
+        // This process has been told already.
+        let own = self
+            .ears
+            .iter()
+            .filter_map(|ear| ear.bound.get()?.as_ref())
+            .collect::<Vec<_>>();
+        let sent = self.sockets.send(
+            &prefixes,
+            |name| own.iter().any(|read| read.bound.is(name)),
+            || Cow::Borrowed(session.as_bytes()),
+        );
+        if let Err(error) = sent {
             tracing::debug!(%error, "a ring was lost");
         }
     }
@@ -157,30 +150,6 @@ impl Inner {
         ear.here.all().push(to);
         ear.bound.get_or_init(|| self.bind(wants));
         rings
-    }
-
-    /// Whether this process itself is bound to that socket: it has been told already.
-    fn is_own(&self, name: &CStr) -> bool {
-        let bound = self.ears.iter().filter_map(|ear| ear.bound.get()?.as_ref());
-        bound
-            .into_iter()
-            .any(|own| own.name.as_bytes() == name.to_bytes())
-    }
-
-    fn ring_others(&self, session: &[u8], who: &[Wants]) -> io::Result<()> {
-        let sender = self.sender.get_or_init(|| new_sender().ok());
-        let Some(sender) = sender else { return Ok(()) };
-        let dir = open_dir(&self.dir)?;
-        let mut space = [MaybeUninit::<u8>::uninit(); 4_096];
-        let mut entries = RawDir::new(&dir, &mut space);
-        while let Some(entry) = entries.next() {
-            let entry = entry?;
-            let name = entry.file_name();
-            if who.iter().any(|wants| is_socket(name, *wants)) && !self.is_own(name) {
-                send(sender, session, &self.dir, &dir, name);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -202,59 +171,47 @@ impl Bell for LocalBell {
     fn listen_work(&self) -> mpsc::Receiver<String> {
         self.inner.listen(Wants::Work)
     }
-}
 
-fn is_socket(name: &CStr, wants: Wants) -> bool {
-    let name = name.to_bytes();
-    name.starts_with(wants.prefix().as_bytes()) && name.ends_with(b".sock")
-}
-
-fn new_sender() -> io::Result<UnixDatagram> {
-    let socket = UnixDatagram::unbound()?;
-    socket.set_nonblocking(true)?;
-    Ok(socket)
-}
-
-fn send(sender: &UnixDatagram, session: &[u8], path: &Path, dir: &OwnedFd, name: &CStr) {
-    let name_os = OsStr::from_bytes(name.to_bytes());
-    match sender.send_to(session, address(path, dir, name_os)) {
-        Ok(_) => {}
-        // Nobody is bound to it: its process died without cleaning up.
-        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-            let _ = rustix::fs::unlinkat(dir, name, AtFlags::empty());
+    fn tell(&self, text: &LiveText) {
+        let Some(prefix) = followers_of(&text.session) else {
+            return;
+        };
+        let sent = self.inner.sockets.send(
+            &[&prefix],
+            |_| false,
+            // Our own types always serialise.
+            || Cow::Owned(serde_json::to_vec(text).unwrap_or_default()),
+        );
+        if let Err(error) = sent {
+            tracing::debug!(%error, "live text was lost");
         }
-        // Full, or gone since the directory was read: the ring is lost, which a ring may be.
-        Err(_) => {}
+    }
+
+    /// Nothing arrives if it is called outside of a Tokio runtime.
+    fn overhear(&self, session: &str) -> mpsc::Receiver<LiveText> {
+        let (to, texts) = mpsc::channel(FOLLOWER_TEXTS);
+        let Some(prefix) = followers_of(session) else {
+            return texts;
+        };
+        match self.inner.sockets.bind(&prefix) {
+            Ok((bound, socket)) => read_texts(bound, socket, session.to_owned(), to),
+            Err(error) => {
+                tracing::debug!(%error, "can't hear what is being written; it is seen when it is complete");
+            }
+        }
+        texts
     }
 }
 
-/// A path to `name` that fits a socket address, however long the directory's own path is.
-fn address(path: &Path, dir: &OwnedFd, name: &OsStr) -> PathBuf {
-    let plain = path.join(name);
-    if plain.as_os_str().len() <= ADDRESS_BYTES {
-        return plain;
-    }
-    Path::new("/proc/self/fd")
-        .join(dir.as_raw_fd().to_string())
-        .join(name)
+/// How the sockets of those begin who follow a Session; `None` for what can't be the name of one.
+fn followers_of(session: &str) -> Option<String> {
+    let plain = |c: u8| c.is_ascii_alphanumeric() || c == b'_';
+    let fits = (1..=SESSION_BYTES).contains(&session.len()) && session.bytes().all(plain);
+    fits.then(|| format!("live-{session}-"))
 }
 
-fn open_dir(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Ok(rustix::fs::open(path, flags, Mode::empty())?)
-}
-
-fn bind_and_read(path: &Path, name: &str, here: Arc<Listeners>) -> io::Result<AbortHandle> {
-    let runtime = tokio::runtime::Handle::try_current().map_err(io::Error::other)?;
-    let dir = open_dir(path)?;
-    let socket = UnixDatagram::bind(address(path, &dir, OsStr::new(name)))?;
-    rustix::fs::chmodat(&dir, name, Mode::RUSR | Mode::WUSR, AtFlags::empty())?;
-    socket.set_nonblocking(true)?;
-    let socket = {
-        let _entered = runtime.enter();
-        tokio::net::UnixDatagram::from_std(socket)?
-    };
-    let task = runtime.spawn(async move {
+fn read_rings(socket: tokio::net::UnixDatagram, here: Arc<Listeners>) -> AbortHandle {
+    let task = tokio::spawn(async move {
         let mut space = [0u8; SESSION_BYTES];
         // An error here means that the socket is of no use any more; polling takes over.
         while let Ok(read) = socket.recv(&mut space).await {
@@ -263,5 +220,31 @@ fn bind_and_read(path: &Path, name: &str, here: Arc<Listeners>) -> io::Result<Ab
             }
         }
     });
-    Ok(task.abort_handle())
+    task.abort_handle()
+}
+
+/// Passes on what comes until nobody takes it any more.
+fn read_texts(
+    bound: Bound,
+    socket: tokio::net::UnixDatagram,
+    session: String,
+    to: mpsc::Sender<LiveText>,
+) {
+    tokio::spawn(async move {
+        let _bound = bound;
+        let mut space = vec![0u8; TEXT_DATAGRAM_BYTES];
+        loop {
+            let read = tokio::select! {
+                () = to.closed() => return,
+                read = socket.recv(&mut space) => read,
+            };
+            let Ok(read) = read else { return };
+            if let Ok(text) = serde_json::from_slice::<LiveText>(&space[..read])
+                && text.session == session
+            {
+                // Who is behind loses some and sees the complete Item later.
+                let _ = to.try_send(text);
+            }
+        }
+    });
 }

@@ -1,15 +1,17 @@
 //! A bell within one process, which can be made deaf: everything must go on without it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 
-use crate::engine::ports::Bell;
+use crate::engine::ports::{Bell, LiveText};
 
 /// Rings a listener may be behind before it loses some.
 const LISTENER_RINGS: usize = 1_024;
+/// Texts a follower may be behind before it loses some.
+const FOLLOWER_TEXTS: usize = 256;
 
 /// A bell for tests. Clones are the same bell.
 #[derive(Clone, Default)]
@@ -22,6 +24,7 @@ struct Inner {
     deaf: AtomicBool,
     everything: Mutex<Vec<mpsc::Sender<String>>>,
     work: Mutex<Vec<mpsc::Sender<String>>>,
+    followers: Mutex<Vec<(String, mpsc::Sender<LiveText>)>>,
 }
 
 impl MemoryBell {
@@ -37,6 +40,12 @@ impl MemoryBell {
 }
 
 impl Inner {
+    fn followers(&self) -> MutexGuard<'_, Vec<(String, mpsc::Sender<LiveText>)>> {
+        self.followers
+            .lock()
+            .unwrap_or_else(|broken| broken.into_inner())
+    }
+
     fn tell(&self, listeners: &Mutex<Vec<mpsc::Sender<String>>>, session: &str) {
         use mpsc::error::TrySendError::Closed;
         if self.deaf.load(Ordering::SeqCst) {
@@ -75,5 +84,21 @@ impl Bell for MemoryBell {
 
     fn listen_work(&self) -> mpsc::Receiver<String> {
         listener(&self.inner.work)
+    }
+
+    fn tell(&self, text: &LiveText) {
+        use mpsc::error::TrySendError::Closed;
+        if self.inner.deaf.load(Ordering::SeqCst) {
+            return;
+        }
+        self.inner.followers().retain(|(session, to)| {
+            *session != text.session || !matches!(to.try_send(text.clone()), Err(Closed(_)))
+        });
+    }
+
+    fn overhear(&self, session: &str) -> mpsc::Receiver<LiveText> {
+        let (to, texts) = mpsc::channel(FOLLOWER_TEXTS);
+        self.inner.followers().push((session.to_owned(), to));
+        texts
     }
 }

@@ -80,11 +80,14 @@ struct State {
     refused: Option<EnvironmentError>,
     places: HashMap<String, Place>,
     log: Vec<Executed>,
+    opened_with: Vec<EnvironmentSpec>,
 }
 
 #[derive(Default)]
 struct Place {
     files: Files,
+    /// Its outputs as they were captured last in this life.
+    captured: Option<Files>,
     /// The opened life of it, if it is open.
     live: Option<watch::Sender<Option<String>>>,
 }
@@ -114,6 +117,11 @@ impl ScriptedEnvironments {
     /// Every command that was ever begun, in order.
     pub fn log(&self) -> Vec<Executed> {
         self.world.state().log.clone()
+    }
+
+    /// What environments were opened with, in order.
+    pub fn opened_with(&self) -> Vec<EnvironmentSpec> {
+        self.world.state().opened_with.clone()
     }
 
     /// Puts a file into an environment, open or not.
@@ -157,9 +165,13 @@ impl Environments for ScriptedEnvironments {
         if let Some(error) = &state.refused {
             return Err(error.clone());
         }
+        state.opened_with.push(spec.clone());
         let created = !state.places.contains_key(&spec.id);
         let place = state.places.entry(spec.id.clone()).or_default();
         let warm = place.live.is_some();
+        if !warm {
+            place.captured = None;
+        }
         let live = place.live.get_or_insert_with(|| watch::Sender::new(None));
         let environment = ScriptedEnvironment {
             id: spec.id.clone(),
@@ -171,6 +183,17 @@ impl Environments for ScriptedEnvironments {
             created,
             warm,
         })
+    }
+
+    async fn held(&self, id: &str) -> Option<Arc<dyn Environment>> {
+        let state = self.world.state();
+        let live = state.places.get(id)?.live.as_ref()?;
+        let lost = live.subscribe();
+        Some(Arc::new(ScriptedEnvironment {
+            id: id.to_owned(),
+            lost,
+            world: self.world.clone(),
+        }))
     }
 
     async fn close(&self, id: &str) {
@@ -278,8 +301,9 @@ impl Environment for ScriptedEnvironment {
         if let Some(why) = self.lost.borrow().clone() {
             return Err(EnvironmentError::Lost(why));
         }
-        let state = self.world.state();
-        let files = state.places.get(&self.id).map(|place| &place.files);
+        let mut state = self.world.state();
+        let place = state.places.get_mut(&self.id);
+        let files = place.map(|place| &*place.captured.insert(place.files.clone()));
         let mut found = Outputs {
             files: Vec::new(),
             left_out: Vec::new(),
@@ -311,6 +335,12 @@ impl Environment for ScriptedEnvironment {
             });
         }
         Ok(found)
+    }
+
+    async fn has_new_outputs(&self) -> bool {
+        let state = self.world.state();
+        let place = state.places.get(&self.id);
+        place.is_none_or(|place| place.captured.as_ref() != Some(&place.files))
     }
 
     async fn close(&self) {

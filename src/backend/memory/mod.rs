@@ -8,6 +8,7 @@ pub mod courier;
 pub mod environments;
 pub mod identity;
 pub mod ids;
+pub mod secrets;
 pub mod store;
 
 pub use store::{Fault, Faults, MemoryStore};

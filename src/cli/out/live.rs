@@ -1,4 +1,5 @@
-//! Following a Turn: each item once on standard output as it comes, and a spinner on standard error meanwhile.
+//! Following a Turn: each item once on standard output as it comes, and a spinner on standard error meanwhile. Where a spinner
+//! turns, the end of a text that is being written is shown above it.
 
 use std::collections::HashSet;
 
@@ -8,10 +9,14 @@ use super::error::CliError;
 use super::paint::{Role, paint};
 use super::progress::Progress;
 use super::say::Say;
+use super::terminal::Stream;
+use super::window::Window;
 use crate::text::{SafeBlock, SafeText, pad};
 
 /// Cells of the column that says what a line is.
 const LABEL_CELLS: usize = 10;
+/// Lines of a text that is being written.
+const WINDOW_LINES: usize = 8;
 
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +73,7 @@ pub struct Live<'a> {
     out: &'a mut Out,
     progress: Progress,
     seen: HashSet<String>,
+    window: Window,
 }
 
 impl<'a> Live<'a> {
@@ -77,29 +83,43 @@ impl<'a> Live<'a> {
             out,
             progress: say.progress(label),
             seen: HashSet::new(),
+            window: Window::default(),
         }
     }
 
     /// Prints one item.
     pub fn item(&mut self, kind: LineKind, text: impl Into<SafeBlock>) -> Result<(), CliError> {
         let stream = *self.out.stream();
-        let (label, label_role) = kind.label();
-        let label = pad(&SafeText::from(label), LABEL_CELLS);
         let mut lines = prose(text, LABEL_CELLS, &stream);
         if lines.is_empty() {
             lines.push(SafeText::default());
         }
-        let mut block = String::new();
-        for (i, line) in lines.iter().enumerate() {
-            let before = match i {
-                0 => paint(&label, label_role, stream.colour),
-                _ => " ".repeat(LABEL_CELLS),
-            };
-            let text = paint(line, kind.text_role(), stream.colour);
-            block.push_str(format!("{before}{text}").trim_end_matches(' '));
-            block.push('\n');
+        let block = labelled(kind, &lines, &stream);
+        let erased = self.window.erase();
+        self.out.put(&format!("{erased}{block}"), true)
+    }
+
+    /// Whether there is a place for text that is being written.
+    pub fn shows_writing(&self) -> bool {
+        self.out.stream().tty && self.progress.moves()
+    }
+
+    /// Shows the end of a text that is being written, until the next item is printed or the following ends. Only where
+    /// something may move: elsewhere the complete item has to do.
+    pub fn writing(&mut self, text: Option<(LineKind, &str)>) -> Result<(), CliError> {
+        if !self.shows_writing() {
+            return Ok(());
         }
-        self.out.put(&block, true)
+        let stream = *self.out.stream();
+        let block = text.map_or_else(String::new, |(kind, text)| {
+            let lines = prose(text.trim_end(), LABEL_CELLS, &stream);
+            let end = &lines[lines.len().saturating_sub(WINDOW_LINES)..];
+            labelled(kind, end, &stream)
+        });
+        match self.window.draw(block) {
+            Some(drawn) => self.out.put(&drawn, true),
+            None => Ok(()),
+        }
     }
 
     /// Prints the item called `id` unless it was printed before; says whether it was new. A stream that is resumed may show
@@ -122,6 +142,33 @@ impl<'a> Live<'a> {
     }
 }
 
+impl Drop for Live<'_> {
+    fn drop(&mut self) {
+        let erased = self.window.erase();
+        if !erased.is_empty() {
+            // A terminal that is gone has nothing to be erased from.
+            let _ = self.out.put(&erased, true);
+        }
+    }
+}
+
+/// Lines with what they are beside the first.
+fn labelled(kind: LineKind, lines: &[SafeText], stream: &Stream) -> String {
+    let (label, label_role) = kind.label();
+    let label = pad(&SafeText::from(label), LABEL_CELLS);
+    let mut block = String::new();
+    for (i, line) in lines.iter().enumerate() {
+        let before = match i {
+            0 => paint(&label, label_role, stream.colour),
+            _ => " ".repeat(LABEL_CELLS),
+        };
+        let text = paint(line, kind.text_role(), stream.colour);
+        block.push_str(format!("{before}{text}").trim_end_matches(' '));
+        block.push('\n');
+    }
+    block
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::capture::Capture;
@@ -129,7 +176,7 @@ mod tests {
     use super::super::format::Format;
     use super::super::progress::Spot;
     use super::super::say::Level;
-    use super::super::terminal::{ColorChoice, Facts, Stream, Terminal};
+    use super::super::terminal::{ColorChoice, Facts, Terminal};
     use super::*;
     use crate::cli::config::Vars;
     use pretty_assertions::assert_eq;

@@ -23,6 +23,7 @@ mod say;
 mod spinner_line;
 mod table;
 mod terminal;
+mod window;
 mod yaml;
 
 #[cfg(test)]

@@ -116,6 +116,11 @@ impl Progress {
         }
     }
 
+    /// Whether something may move on this terminal.
+    pub(super) fn moves(&self) -> bool {
+        self.shown.mode == Mode::Spinner
+    }
+
     /// Says what is being done now.
     pub fn step(&self, label: impl Into<SafeText>) {
         self.shown.step(label.into());

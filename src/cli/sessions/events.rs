@@ -4,7 +4,9 @@ use crate::api::{Event, SessionStatus};
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
 use crate::cli::follow::{Interrupts, change_of};
+use crate::cli::foretaste::Overhearing;
 use crate::cli::out::{Cell, CliError, Column, Table};
+use crate::engine::overhear;
 use crate::engine::read::SessionRead;
 
 /// Events read at once when they are followed.
@@ -27,7 +29,7 @@ pub struct Args {
     /// Everything
     #[arg(long)]
     all: bool,
-    /// Print events as they come, until the Session's work is over
+    /// Print events as they come, and text as it is written, until the Session's work is over
     #[arg(long, conflicts_with_all = ["limit", "all"])]
     follow: bool,
 }
@@ -90,7 +92,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Prints each event once, as a record, until the Session owes nothing or waits for a client.
+/// Prints each event once, as a record, and texts as they are written, until the Session owes nothing or waits for a client.
 async fn follow(
     context: &mut Context,
     local: &Local,
@@ -98,9 +100,18 @@ async fn follow(
     mut after: Option<String>,
 ) -> Result<(), CliError> {
     let mut rings = local.core.bell.listen();
+    let mut overhearing = Overhearing::begin(&local.core, &read.id);
     let mut interrupts = Interrupts::listen()?;
     let out = &mut context.console.out;
     loop {
+        // By the head that was read after they came, and before the events behind it: no text comes later than its Item.
+        for heard in overhearing.judge(&read.head) {
+            // The wire has no place in a text: a reader could only append, so a text with a gap is not continued.
+            if heard.whole {
+                let event = overhear::event(&read.id, &heard.text);
+                out.record(&event, event.event_id(), || cells(&event))?;
+            }
+        }
         let (events, more) = local
             .core
             .list_events(&read, after.as_deref(), STEP)
@@ -115,7 +126,10 @@ async fn follow(
             continue;
         }
         match read.head.status() {
-            SessionStatus::InProgress => change_of(&mut rings, &mut interrupts, &read.id).await?,
+            SessionStatus::InProgress => tokio::select! {
+                changed = change_of(&mut rings, &mut interrupts, &read.id) => changed?,
+                () = overhearing.some() => {}
+            },
             _ => return Ok(()),
         }
         // What the head says now has its events in the journal already.
@@ -140,6 +154,7 @@ fn about(event: &Event) -> String {
             .map(str::to_owned)
     };
     field("/item/id")
+        .or_else(|| field("/item_id"))
         .or_else(|| field("/turn_id"))
         .or_else(|| field("/session/status"))
         .unwrap_or_default()

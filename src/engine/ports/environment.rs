@@ -1,6 +1,7 @@
 //! The Environments port: places where commands run, and what they left behind.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -37,7 +38,7 @@ pub enum Network {
 }
 
 /// What an environment is made of.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvironmentSpec {
     /// `env_…`
     pub id: String,
@@ -45,8 +46,21 @@ pub struct EnvironmentSpec {
     pub isolation: Isolation,
     /// What they may reach.
     pub network: Network,
-    /// Variables that commands see, beside the fixed allow-list.
+    /// Variables that commands see, beside the fixed allow-list. Their values are nobody else's business: a record holds none (but
+    /// for Sessions of old), and they are added where the environment is opened.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
+}
+
+impl fmt::Debug for EnvironmentSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EnvironmentSpec")
+            .field("id", &self.id)
+            .field("isolation", &self.isolation)
+            .field("network", &self.network)
+            .field("env", &self.env.keys())
+            .finish()
+    }
 }
 
 /// One command to run.
@@ -188,6 +202,11 @@ pub trait Environment: Send + Sync {
     /// Opens what is under /workspace/outputs now. Never follows a link.
     async fn outputs(&self, limits: CaptureLimits) -> Result<Outputs, EnvironmentError>;
 
+    /// Whether anything under /workspace/outputs may differ from what [`Environment::outputs`] found last. Reads no file's content.
+    async fn has_new_outputs(&self) -> bool {
+        true
+    }
+
     /// Ends every process in it and waits until they are gone. Files stay.
     async fn close(&self);
 }
@@ -197,6 +216,11 @@ pub trait Environment: Send + Sync {
 pub trait Environments: Send + Sync {
     /// Opens the environment, starting it if needed. `fresh` in the answer says that files of an earlier life were lost.
     async fn open(&self, spec: &EnvironmentSpec) -> Result<Opened, EnvironmentError>;
+
+    /// The environment, if this process holds it and it is alive. Never starts or waits for one.
+    async fn held(&self, _id: &str) -> Option<Arc<dyn Environment>> {
+        None
+    }
 
     /// Ends an environment if this process holds it; its files stay. Idempotent, and never starts one.
     async fn close(&self, id: &str);

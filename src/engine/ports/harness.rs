@@ -76,6 +76,42 @@ pub enum Past {
         /// The client's answer; `None` while it is awaited or if its Turn ended without one.
         output: Option<FunctionAnswer>,
     },
+    /// A function tool of the Agent whose answer the agent did not wait for.
+    Background {
+        /// The model's call id.
+        call_id: String,
+        /// Function name.
+        name: String,
+        /// Arguments exactly as the model wrote them.
+        arguments: String,
+        /// Whether the answer is still to come. One that came is a later [`Past::Answered`].
+        open: bool,
+    },
+    /// The client's answer to a [`Past::Background`], where the agent was given it.
+    Answered {
+        /// The model's call id.
+        call_id: String,
+        /// Function name.
+        name: String,
+        /// The answer.
+        answer: FunctionAnswer,
+    },
+}
+
+/// What is handed to a harness while it works.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Steer {
+    /// A message of the user.
+    Message(Feed),
+    /// The answer to a function call that the agent did not wait for. It is recorded as given already.
+    Answer {
+        /// The model's call id.
+        call_id: String,
+        /// Function name.
+        name: String,
+        /// The answer.
+        answer: FunctionAnswer,
+    },
 }
 
 /// How a tool call that the harness ran ended, as recorded.
@@ -143,7 +179,8 @@ pub enum Observation {
         /// The provider's item.
         native: Option<serde_json::Value>,
     },
-    /// The model called a function tool of the Agent. The harness then returns [`TurnEnd::Waiting`].
+    /// The model called a function tool of the Agent. The harness then returns [`TurnEnd::Waiting`]; after a call in the background
+    /// only when the agent has nothing else to do.
     FunctionCall {
         /// The model's call id.
         call_id: String,
@@ -151,6 +188,8 @@ pub enum Observation {
         name: String,
         /// Arguments exactly as the model wrote them.
         arguments: String,
+        /// The agent does not wait for the answer.
+        background: bool,
     },
     /// A claimed tool call ended.
     ToolEnded {
@@ -184,9 +223,23 @@ pub struct ToolEnd {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Delta {
     /// Of the message being written.
-    Text(String),
-    /// Of the reasoning summary being written.
-    Reasoning(String),
+    Text {
+        /// Outputs of the same model call that will be reported before it, and are not yet.
+        ahead: u64,
+        /// The text.
+        text: String,
+    },
+    /// Of a reasoning summary being written.
+    Reasoning {
+        /// Outputs of the same model call that will be reported before it, and are not yet.
+        ahead: u64,
+        /// Its place among the item's summaries.
+        summary: u64,
+        /// The text.
+        text: String,
+    },
+    /// The model call broke off and is made again: what was seen of its message and reasoning is void.
+    Void,
     /// Of a command's output.
     Command {
         /// The call.
@@ -228,9 +281,9 @@ pub struct Fenced;
 pub struct TurnLink {
     /// To the engine; bounded, so that a fast harness waits for commits.
     pub to_engine: mpsc::Sender<FromHarness>,
-    /// Messages that arrive while the Turn runs (steering), in acceptance order. Those not taken before the Turn ends become
-    /// the next Turn.
-    pub steer: mpsc::Receiver<Feed>,
+    /// What arrives while the Turn runs: messages (steering), in acceptance order, of which those not taken before the Turn ends
+    /// become the next Turn, and answers that the agent did not wait for.
+    pub steer: mpsc::Receiver<Steer>,
     /// What is asked of the harness.
     pub signal: watch::Receiver<Signal>,
 }

@@ -30,8 +30,13 @@ pub struct ModelRequest {
 pub enum ModelEvent {
     /// Text of the message that is being written.
     TextDelta(String),
-    /// Text of the reasoning summary that is being written.
-    ReasoningDelta(String),
+    /// Text of a reasoning summary that is being written.
+    ReasoningDelta {
+        /// Its place among the item's summaries.
+        summary: u64,
+        /// The text.
+        text: String,
+    },
     /// A finished output item, exactly as the provider sent it.
     Item(serde_json::Value),
     /// The call is complete. Nothing follows.

@@ -3,6 +3,8 @@
 use async_trait::async_trait;
 use tokio::sync::mpsc;
 
+use super::live::LiveText;
+
 /// Who is asking, as proven.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Principal {
@@ -54,4 +56,12 @@ pub trait Bell: Send + Sync {
 
     /// The same, only for rings about work.
     fn listen_work(&self) -> mpsc::Receiver<String>;
+
+    /// Tells all who overhear this Session, here and in other processes, what is being written. Never blocks; costs next to nothing
+    /// when there is nobody, and what somebody has no room for is lost.
+    fn tell(&self, text: &LiveText);
+
+    /// What is being written in this Session, from the moment of the call until the receiver is dropped. Some of it may be lost,
+    /// and some may come from a worker that is not the live one any more: [`crate::engine::overhear`] judges that.
+    fn overhear(&self, session: &str) -> mpsc::Receiver<LiveText>;
 }

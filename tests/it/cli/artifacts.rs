@@ -115,3 +115,25 @@ fn a_terminal_is_asked_where_to_and_shows_text_harmlessly() {
         .expect("runs");
     assert_eq!(output.stdout, b"a\x1b[2Jb\n");
 }
+
+#[test]
+fn what_a_background_process_makes_is_kept_with_the_next_turn_even_if_that_runs_nothing() {
+    let env = TestEnv::new();
+    let script = "mkdir -p outputs; (until test -e go; do sleep 0.05; done; echo late > outputs/late; touch made) > /dev/null 2>&1 &";
+    let session = env.sandboxed(&format!("@exec {script}"));
+    assert_eq!(env.ok(&format!("sessions artifacts {session} -o id")), "");
+    let environments = fs::read_dir(env.data().join("environments")).expect("lists");
+    let workspaces = environments.map(|entry| entry.expect("reads").path().join("workspace"));
+    let workspace = workspaces
+        .into_iter()
+        .find(|path| path.exists())
+        .expect("there is one");
+    fs::write(workspace.join("go"), "").expect("writes");
+    env.until("it was made", || workspace.join("made").exists());
+    env.ok(&format!("sessions send {session} --input '@say hi' --wait"));
+    let artifacts = env.json(&format!("sessions artifacts {session}"));
+    assert_eq!(artifacts["data"][0]["path"], "/workspace/outputs/late");
+    env.ok(&format!("sessions send {session} --input '@say hi' --wait"));
+    let again = env.json(&format!("sessions artifacts {session}"));
+    assert_eq!(again["data"], artifacts["data"], "it has not changed since");
+}

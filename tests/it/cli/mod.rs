@@ -9,6 +9,7 @@ mod formats;
 mod frame;
 mod help;
 mod hostile;
+mod live;
 mod operator;
 mod refusals;
 mod scrub;

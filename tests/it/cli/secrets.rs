@@ -1,6 +1,7 @@
 //! Planted secrets: whatever is asked for, however loudly, they are in no output, no log, no argument list.
 
 use std::fs;
+use std::path::Path;
 
 use super::env::TestEnv;
 
@@ -109,6 +110,38 @@ fn values_of_an_environment_are_write_only() {
     let items = env.ok(&format!("sessions items {session} -o json"));
     assert!(items.contains("seen"), "{items}");
     look_everywhere(&env, &session);
+    let sealed = env.data().join("secrets/sealed");
+    assert_eq!(
+        content_below(&sealed, IN_ENVIRONMENT),
+        (1, 0),
+        "one file, sealed"
+    );
+    let (files, with_value) = content_below(&env.data(), IN_ENVIRONMENT);
+    assert!(
+        files > 3 && with_value == 0,
+        "{with_value} of {files} files"
+    );
+    env.ok(&format!("sessions delete {session} --yes"));
+    env.until("it is erased", || content_below(&sealed, "").0 == 0);
+}
+
+/// How many files are below a directory, and how many of them hold `text`.
+fn content_below(dir: &Path, text: &str) -> (usize, usize) {
+    let (mut files, mut with_text) = (0, 0);
+    // What is removed at this moment is not there.
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let kind = entry.file_type().expect("known");
+        if kind.is_dir() {
+            let below = content_below(&path, text);
+            files += below.0;
+            with_text += below.1;
+        } else if kind.is_file() {
+            files += 1;
+            with_text += usize::from(super::env::content(&path).contains(text));
+        }
+    }
+    (files, with_text)
 }
 
 #[test]

@@ -16,18 +16,46 @@ fn create_follows_the_turn_and_says_what_comes_next() {
     assert_eq!(code, 0, "{seen}");
     let session = env.ok("sessions list -o id");
     env.scrub().page(&session);
-    seen!(env.scrub().page(&without_spinner(&seen)));
+    seen!(env.scrub().page(&what_stays(&seen)));
 }
 
-/// What stays on the screen: a line that was erased and drawn again is what was drawn last.
-fn without_spinner(seen: &str) -> String {
-    seen.split('\n')
-        .map(|line| {
-            let last = line.rsplit(['\r']).next().unwrap_or_default();
-            let last = last.rsplit("\x1b[2K").next().unwrap_or_default();
-            format!("{}\n", last.trim_end())
-        })
-        .collect()
+/// What stays on the screen, of all that was drawn and erased again.
+pub fn what_stays(seen: &str) -> String {
+    let mut lines = vec![String::new()];
+    let mut row = 0;
+    let mut rest = seen;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '\n' => {
+                row += 1;
+                if row == lines.len() {
+                    lines.push(String::new());
+                }
+            }
+            '\r' => {
+                // The cursor is at the start: what is written next is written over what is there.
+                lines[row].clear();
+            }
+            '\x1b' if rest.starts_with("[2K") => {
+                rest = &rest[3..];
+                lines[row].clear();
+            }
+            '\x1b' if rest.starts_with("[J") => {
+                rest = &rest[2..];
+                lines.truncate(row + 1);
+                lines[row].clear();
+            }
+            '\x1b' => {
+                let end = rest.find('A').expect("nothing else is drawn");
+                row -= rest[1..end].parse::<usize>().expect("lines up");
+                rest = &rest[end + 1..];
+            }
+            c => lines[row].push(c),
+        }
+    }
+    let lines: Vec<&str> = lines.iter().map(|line| line.trim_end()).collect();
+    lines.join("\n") + "\n"
 }
 
 #[test]
@@ -44,7 +72,7 @@ fn ctrl_c_leaves_and_the_work_goes_on() {
     assert_eq!(code, 0, "{seen}");
     let session = env.ok("sessions list -o id");
     assert!(seen.contains("detached; the work goes on"), "{seen}");
-    let stays = without_spinner(&seen);
+    let stays = what_stays(&seen);
     assert!(
         !stays.contains("^C") && !stays.contains("working"),
         "{stays}"
@@ -147,7 +175,7 @@ fn a_spinner_appears_late_and_leaves_nothing_behind() {
     let line = "sessions create --environment none --input '@sleep 900\n@say done' --color never";
     let (seen, _) = Terminal::start(&env, 80, line).end();
     assert!(seen.contains("working"), "{seen:?}");
-    let stays = without_spinner(&seen);
+    let stays = what_stays(&seen);
     assert!(!stays.contains("working"), "{stays}");
     for (name, value) in [("CI", "1"), ("TERM", "dumb"), ("ACCESSIBLE", "1")] {
         let env = TestEnv::new().with(name, value);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rat_things::backend::local::bell::LocalBell;
 use rat_things::backend::memory::bell::MemoryBell;
-use rat_things::engine::ports::Bell;
+use rat_things::engine::ports::{Bell, LivePart, LiveText};
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout;
 
@@ -57,6 +57,65 @@ async fn a_slow_listener_loses_rings_and_never_holds_up_the_ringer(
     }
 }
 
+fn text(session: &str, words: &str) -> LiveText {
+    LiveText {
+        session: session.into(),
+        generation: 7,
+        turn: 1,
+        item: 2,
+        output_index: 0,
+        part: LivePart::Summary(3),
+        attempt: 4,
+        offset_bytes: 5,
+        text: words.into(),
+    }
+}
+
+async fn overheard(texts: &mut Receiver<LiveText>) -> Option<LiveText> {
+    timeout(PATIENCE, texts.recv()).await.expect("text came")
+}
+
+async fn text_reaches_those_who_overhear_its_session_and_nobody_else(
+    one: &dyn Bell,
+    other: &dyn Bell,
+) {
+    let mut here = one.overhear("sess_a");
+    let mut there = other.overhear("sess_a");
+    let mut elsewhere = other.overhear("sess_ab");
+    one.tell(&text("sess_a", "so \u{1b}é"));
+    one.tell(&text("sess_ab", "mine"));
+    one.tell(&text("sess_a", &"\u{1}".repeat(LiveText::MAX_BYTES)));
+    for texts in [&mut here, &mut there] {
+        assert_eq!(overheard(texts).await, Some(text("sess_a", "so \u{1b}é")));
+        let long = overheard(texts).await.expect("text");
+        assert_eq!(long.text.len(), LiveText::MAX_BYTES);
+    }
+    assert_eq!(
+        overheard(&mut elsewhere).await,
+        Some(text("sess_ab", "mine"))
+    );
+    assert!(elsewhere.try_recv().is_err());
+}
+
+async fn a_slow_follower_loses_text_and_never_holds_up_the_teller(
+    one: &dyn Bell,
+    other: &dyn Bell,
+) {
+    let mut slow = one.overhear("sess_a");
+    for _ in 0..5_000 {
+        other.tell(&text("sess_a", "a"));
+    }
+    assert_eq!(overheard(&mut slow).await, Some(text("sess_a", "a")));
+    while slow.try_recv().is_ok() {}
+    // It has room again.
+    loop {
+        other.tell(&text("sess_a", "last"));
+        if overheard(&mut slow).await == Some(text("sess_a", "last")) {
+            break;
+        }
+    }
+}
+
 mod local {
     use super::*;
 
@@ -83,6 +142,50 @@ mod local {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let (one, other) = two_in(dir.path());
         super::a_slow_listener_loses_rings_and_never_holds_up_the_ringer(&one, &other).await;
+    }
+
+    #[tokio::test]
+    async fn text_reaches_those_who_overhear_its_session_and_nobody_else() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (one, other) = two_in(dir.path());
+        super::text_reaches_those_who_overhear_its_session_and_nobody_else(&one, &other).await;
+    }
+
+    #[tokio::test]
+    async fn a_slow_follower_loses_text_and_never_holds_up_the_teller() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (one, other) = two_in(dir.path());
+        super::a_slow_follower_loses_text_and_never_holds_up_the_teller(&one, &other).await;
+    }
+
+    #[tokio::test]
+    async fn a_follower_that_left_leaves_no_socket() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let bell = LocalBell::new(dir.path());
+        let texts = bell.overhear("sess_a");
+        let sockets = || dir.path().read_dir().expect("lists").count();
+        assert_eq!(sockets(), 1);
+        drop(texts);
+        timeout(PATIENCE, async {
+            while sockets() > 0 {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await
+        .expect("it is removed");
+        bell.tell(&text("sess_a", "to nobody"));
+    }
+
+    #[tokio::test]
+    async fn what_is_no_session_is_overheard_by_nobody() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let bell = LocalBell::new(dir.path());
+        for odd in ["", "../sess_a", "sess a", &"s".repeat(200)] {
+            let mut texts = bell.overhear(odd);
+            bell.tell(&text(odd, "x"));
+            assert!(texts.recv().await.is_none(), "{odd:?}");
+        }
+        assert_eq!(dir.path().read_dir().expect("lists").count(), 0);
     }
 
     #[tokio::test]
@@ -149,6 +252,19 @@ mod memory {
         let bell = MemoryBell::new();
         super::a_slow_listener_loses_rings_and_never_holds_up_the_ringer(&bell, &bell.clone())
             .await;
+    }
+
+    #[tokio::test]
+    async fn text_reaches_those_who_overhear_its_session_and_nobody_else() {
+        let bell = MemoryBell::new();
+        super::text_reaches_those_who_overhear_its_session_and_nobody_else(&bell, &bell.clone())
+            .await;
+    }
+
+    #[tokio::test]
+    async fn a_slow_follower_loses_text_and_never_holds_up_the_teller() {
+        let bell = MemoryBell::new();
+        super::a_slow_follower_loses_text_and_never_holds_up_the_teller(&bell, &bell.clone()).await;
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 mod bell;
 mod blobs;
 mod compute;
+mod secrets;
 /// What only the SQLite store promises: several processes, crashes, damage, full disks.
 mod sqlite;
 /// The Store port: memory and SQLite.

@@ -295,7 +295,7 @@ impl Bench {
             let Some(attending) = self.attending() else {
                 return;
             };
-            self.run(|draft| Ok(take_answers(draft, &attending)))
+            self.run(|draft| Ok(take_answers(draft, &attending, |_| true)))
                 .expect("leased");
         }
     }
@@ -346,6 +346,7 @@ impl Bench {
             call_id: call_id.into(),
             name: "ask".into(),
             arguments: Body::Inline("{}".into()),
+            background: false,
         }]);
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
@@ -9,7 +10,7 @@ use pretty_assertions::assert_eq;
 use rat_things::api::{CallStatus, SessionStatus, TurnStatus};
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::ports::{
-    Claim, Harness, Observation, Past, ToolEnd, TurnEnd, TurnLink, TurnTask,
+    Claim, Harness, Observation, Past, Steer, ToolEnd, TurnEnd, TurnLink, TurnTask,
 };
 use rat_things::engine::session::MAX_OPEN_CALLS;
 use serde_json::json;
@@ -36,10 +37,8 @@ impl Harness for Acts {
     }
 }
 
-/// A Session that such a harness works for, once it owes nothing or asks its client.
-async fn played<F>(
-    act: impl Fn(usize, TurnTask, TurnLink) -> F + Send + Sync + 'static,
-) -> (World, SessionId)
+/// A world in which such a harness works.
+fn world_of<F>(act: impl Fn(usize, TurnTask, TurnLink) -> F + Send + Sync + 'static) -> World
 where
     F: Future<Output = TurnEnd> + Send + 'static,
 {
@@ -48,11 +47,21 @@ where
         act,
         starts: AtomicUsize::new(0),
     };
-    let world = Setup {
+    Setup {
         harness: Some(Arc::new(harness)),
         ..Setup::default()
     }
-    .build();
+    .build()
+}
+
+/// A Session that such a harness works for, once it owes nothing or asks its client.
+async fn played<F>(
+    act: impl Fn(usize, TurnTask, TurnLink) -> F + Send + Sync + 'static,
+) -> (World, SessionId)
+where
+    F: Future<Output = TurnEnd> + Send + 'static,
+{
+    let world = world_of(act);
     let session = world.create(managed("go")).await;
     world.settled(&session).await;
     world.sound();
@@ -77,6 +86,7 @@ fn calls(call_id: &str) -> Observation {
         call_id: call_id.into(),
         name: "ask".into(),
         arguments: "{}".into(),
+        background: false,
     }
 }
 
@@ -309,4 +319,50 @@ async fn many_open_calls_are_closed_when_their_turn_is_cancelled() {
         "all but the one that was answered"
     );
     world.sound();
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_a_harness_was_handed_and_waits_for_all_the_same_is_in_its_history() {
+    for takes_it in [true, false] {
+        let world = world_of(move |started, task, mut link| async move {
+            let told =
+                |past: &Past| matches!(past, Past::Answered { call_id, .. } if call_id == "c");
+            if started > 0 {
+                let answered = task.history.iter().filter(|past| told(past)).count();
+                link.saw(says(&format!("{answered} answers")))
+                    .await
+                    .expect("live");
+                return TurnEnd::Completed;
+            }
+            takes(&task, &link).await;
+            let call = Observation::FunctionCall {
+                call_id: "c".into(),
+                name: "ask".into(),
+                arguments: "{}".into(),
+                background: true,
+            };
+            link.saw(call).await.expect("live");
+            tokio::time::sleep(Duration::from_millis(1_000)).await;
+            if takes_it {
+                let steer = link.steer.try_recv();
+                assert!(matches!(steer, Ok(Steer::Answer { .. })), "{steer:?}");
+            }
+            TurnEnd::Waiting
+        });
+        let session = world.create(managed("go")).await;
+        world
+            .until(&session, |s| !s.required_actions.is_empty())
+            .await;
+        let answer = answer_to(&world, &session, "42").await;
+        world.send_surely(&session, "a", answer).await;
+        world.settled(&session).await;
+        world.sound();
+        assert_eq!(world.turns(&session).await, [TurnStatus::Completed]);
+        assert_eq!(
+            lines(&world.items(&session).await)
+                .last()
+                .map(String::as_str),
+            Some("Assistant: 1 answers")
+        );
+    }
 }

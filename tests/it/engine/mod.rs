@@ -1,16 +1,20 @@
 //! The engine: its rules as tables, and the whole journey over memory ports with a real harness in a scripted world.
 
+mod background;
 mod batches;
 mod bench;
 mod bounds;
 mod crowd;
 mod deliveries;
 mod delivery_perils;
+mod environment_events;
 mod faults;
 mod harnesses;
 mod journey;
 mod keys;
+mod late_outputs;
 mod late_turns;
+mod live;
 mod loss;
 mod matrix;
 mod matrix_session;
@@ -21,5 +25,6 @@ mod perils;
 mod property;
 mod quarantine;
 mod records;
+mod secrets;
 mod wakeups;
 mod world;

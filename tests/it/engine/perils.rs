@@ -332,6 +332,14 @@ impl Environments for Of<dyn Environments> {
         }
     }
 
+    async fn held(&self, id: &str) -> Option<Arc<dyn Environment>> {
+        if !self.life.fuse.holds(id, &self.life) {
+            return None;
+        }
+        let held = self.port.held(id).await?;
+        Some(Of::new(&self.life, held) as Arc<dyn Environment>)
+    }
+
     async fn remove(&self, id: &str) -> Result<(), EnvironmentError> {
         self.life.instant("environment removed").await;
         self.port.remove(id).await
@@ -359,6 +367,10 @@ impl Environment for Of<dyn Environment> {
     async fn outputs(&self, limits: CaptureLimits) -> Result<Outputs, EnvironmentError> {
         self.life.instant("outputs").await;
         self.port.outputs(limits).await
+    }
+
+    async fn has_new_outputs(&self) -> bool {
+        self.port.has_new_outputs().await
     }
 
     async fn close(&self) {

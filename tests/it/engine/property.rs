@@ -244,6 +244,7 @@ impl Life {
                     call_id: format!("{:064}", self.calls),
                     name: "ask".into(),
                     arguments: Body::Inline("{}".into()),
+                    background: self.calls.is_multiple_of(2),
                 },
                 Seen::ModelCall => Op::ModelCall(ModelUsage::default()),
                 Seen::Opened => Op::Opened { lost: false },

@@ -370,6 +370,7 @@ impl Check<'_> {
         let mut done = Vec::new();
         let mut turned: BTreeMap<u64, Vec<TurnStatus>> = BTreeMap::new();
         let mut status = None;
+        let mut environment = None;
         for (revision, row) in &journal {
             self.must(*revision <= head.revision, || {
                 format!("journal {revision} is ahead of the head")
@@ -388,10 +389,19 @@ impl Check<'_> {
                     Entry::Turn { t, s } => turned.entry(*t).or_default().push(*s),
                     Entry::Added { i } => added.push(*i),
                     Entry::Done { i } => done.push(*i),
+                    Entry::Environment { s, .. } => {
+                        self.must(environment != Some(*s), || {
+                            format!("journal {revision} says that the environment is {s:?} again")
+                        });
+                        environment = Some(*s);
+                    }
                     Entry::Reset { .. } => {}
                 }
             }
         }
+        self.must(environment == head.environment_status, || {
+            format!("the environment was told to be {environment:?}")
+        });
         self.must(added.iter().copied().eq(1..head.next.item), || {
             format!("items were announced as {added:?}")
         });

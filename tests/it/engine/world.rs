@@ -11,6 +11,7 @@ use rat_things::backend::memory::bell::MemoryBell;
 use rat_things::backend::memory::blobs::MemoryBlobs;
 use rat_things::backend::memory::environments::{Files, Scripted, ScriptedEnvironments};
 use rat_things::backend::memory::ids::SeededIds;
+use rat_things::backend::memory::secrets::MemorySecrets;
 use rat_things::backend::model::demo::DemoModel;
 use rat_things::engine::accept::Accepted;
 use rat_things::engine::core::{Core, Settings};
@@ -91,6 +92,8 @@ pub struct World {
     pub bell: Arc<MemoryBell>,
     /// The blobs, to look at bytes.
     pub blobs: Arc<MemoryBlobs>,
+    /// The secrets, to count them.
+    pub secrets: Arc<MemorySecrets>,
     /// Where commands run.
     pub environments: Arc<ScriptedEnvironments>,
     /// What the model was asked.
@@ -129,9 +132,11 @@ impl Setup {
         let started = Instant::now();
         let bell = Arc::new(MemoryBell::new());
         let blobs = Arc::new(MemoryBlobs::new());
+        let secrets = Arc::new(MemorySecrets::new());
         let core = Core {
             store: self.store.clone(),
             blobs: blobs.clone(),
+            secrets: secrets.clone(),
             clock: Arc::new(RuntimeClock { started }),
             ids: Arc::new(SeededIds::new(1)),
             bell: bell.clone(),
@@ -167,6 +172,7 @@ impl Setup {
             store: self.store,
             bell,
             blobs,
+            secrets,
             environments,
             asked,
             compute,

@@ -23,7 +23,10 @@ const STREAM: &str = "event: response.created\ndata: {\"type\":\"response.create
 
 fn expected() -> Vec<ModelEvent> {
     vec![
-        ModelEvent::ReasoningDelta("hm".into()),
+        ModelEvent::ReasoningDelta {
+            summary: 0,
+            text: "hm".into(),
+        },
         ModelEvent::TextDelta("é€😀".into()),
         ModelEvent::Item(
             json!({"type": "message", "content": [{"type": "output_text", "text": "é€😀"}]}),
@@ -484,7 +487,7 @@ async fn dropping_the_stream_ends_the_call() {
     let mut stream = model.call(request()).await.expect("it answers");
     assert!(matches!(
         stream.next().await,
-        Some(Ok(ModelEvent::ReasoningDelta(_)))
+        Some(Ok(ModelEvent::ReasoningDelta { .. }))
     ));
     assert_eq!(*server.gone.borrow(), 0);
     drop(stream);

@@ -10,8 +10,8 @@ use rat_things::api::SessionAgent;
 use rat_things::backend::harness::responses::{Options, ResponsesHarness, Retry, patch};
 use rat_things::engine::ports::{
     CaptureLimits, Claim, Delta, Environment, EnvironmentError, ExecEnd, ExecHow, ExecSpec, Feed,
-    Fenced, FromHarness, Harness, Model, Observation, Outputs, Past, Program, Signal, ToolOutcome,
-    TurnEnd, TurnLink, TurnTask,
+    Fenced, FromHarness, Harness, Model, Observation, Outputs, Past, Program, Signal, Steer,
+    ToolOutcome, TurnEnd, TurnLink, TurnTask,
 };
 use serde_json::{Value, json};
 use tokio::sync::{Notify, mpsc, watch};
@@ -73,6 +73,14 @@ impl Setup {
 
     pub fn with_functions(mut self, names: &[&str]) -> Setup {
         self.agent = agent(names);
+        self
+    }
+
+    /// With a function that the agent does not wait for.
+    pub fn with_background(mut self, name: &str) -> Setup {
+        let mut agent = serde_json::to_value(agent(&[name])).expect("an Agent");
+        agent["tools"][0]["async"] = true.into();
+        self.agent = serde_json::from_value(agent).expect("an Agent");
         self
     }
 
@@ -142,7 +150,7 @@ async fn engine(
 
 /// A Turn that runs.
 pub struct Running {
-    pub steer: mpsc::Sender<Feed>,
+    pub steer: mpsc::Sender<Steer>,
     pub signal: watch::Sender<Signal>,
     recorded: watch::Receiver<Vec<Seen>>,
     end: JoinHandle<TurnEnd>,
@@ -162,7 +170,7 @@ impl Running {
     pub async fn until_text(&mut self) {
         self.until(|seen| {
             seen.iter()
-                .any(|seen| matches!(seen, Seen::Saw(Observation::Delta(Delta::Text(_)))))
+                .any(|seen| matches!(seen, Seen::Saw(Observation::Delta(Delta::Text { .. }))))
         })
         .await;
     }
@@ -240,12 +248,25 @@ pub fn history(feed: &[Feed], seen: &[Seen]) -> Vec<Past> {
                 call_id,
                 name,
                 arguments,
-            }) => past.push(Past::Function {
-                call_id: call_id.clone(),
-                name: name.clone(),
-                arguments: arguments.clone(),
-                output: None,
-            }),
+                background,
+            }) => {
+                let (call_id, name) = (call_id.clone(), name.clone());
+                let arguments = arguments.clone();
+                past.push(match background {
+                    true => Past::Background {
+                        call_id,
+                        name,
+                        arguments,
+                        open: true,
+                    },
+                    false => Past::Function {
+                        call_id,
+                        name,
+                        arguments,
+                        output: None,
+                    },
+                });
+            }
             Seen::Claimed(claim) => past.push(Past::Tool {
                 call_id: claim.call_id.clone(),
                 name: claim.name.clone(),

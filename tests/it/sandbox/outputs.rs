@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use rat_things::engine::ports::{CaptureLimits, ExecHow, Outputs};
+use rat_things::engine::ports::{CaptureLimits, Environments, ExecHow, Outputs};
 use tokio::io::AsyncReadExt;
 
 use super::world::{Sandbox, World, shell};
@@ -256,4 +256,46 @@ async fn names_that_are_no_text_are_left_out_by_name() {
         left_out,
         map(&[("\u{fffd}\u{fffd}", "its name is not valid UTF-8")])
     );
+}
+
+#[tokio::test]
+async fn what_changed_behind_a_capture_is_noticed_and_nothing_else() {
+    let world = World::new();
+    let sandbox = world.sandbox().await;
+    let id = &sandbox.id;
+    let held = world.environments.held(id).await.expect("it is open");
+    assert!(held.has_new_outputs().await, "nobody has looked yet");
+    for script in [
+        "mkdir -p /workspace/outputs && echo a > /workspace/outputs/a",
+        "echo b > /workspace/outputs/a",
+        "touch -d '2001-01-01' /workspace/outputs/a",
+        "mkdir /workspace/outputs/dir && echo c > /workspace/outputs/dir/c",
+        "ln -s a /workspace/outputs/link",
+        "rm -r /workspace/outputs/dir",
+    ] {
+        outputs(&sandbox, CaptureLimits::default()).await;
+        assert!(!held.has_new_outputs().await, "before {script}");
+        sandbox.ok(script).await;
+        assert!(held.has_new_outputs().await, "{script}");
+    }
+    outputs(&sandbox, CaptureLimits::default()).await;
+    sandbox
+        .ok("echo x > /workspace/elsewhere; cat /workspace/outputs/a")
+        .await;
+    assert!(!held.has_new_outputs().await);
+    world.environments.close(id).await;
+    assert!(world.environments.held(id).await.is_none());
+}
+
+#[tokio::test]
+async fn only_an_environment_that_is_open_here_is_held() {
+    let world = World::new();
+    let spec = super::world::spec(rat_things::engine::ports::Network::Disabled);
+    assert!(world.environments.held(&spec.id).await.is_none());
+    let sandbox = world.open(&spec).await;
+    assert!(world.environments.held(&spec.id).await.is_some());
+    let elsewhere = World::at(world.root());
+    assert!(elsewhere.environments.held(&spec.id).await.is_none());
+    sandbox.environment.close().await;
+    assert!(world.environments.held(&spec.id).await.is_none());
 }

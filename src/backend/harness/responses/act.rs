@@ -23,16 +23,31 @@ impl Turn<'_> {
     /// Reports a call that the client answers.
     pub(super) async fn function(&mut self, mut call: Call) -> Result<(), TurnEnd> {
         call.call_id = self.unused(call.call_id);
-        self.since.push(Past::Function {
-            call_id: call.call_id.clone(),
-            name: call.name.clone(),
-            arguments: call.arguments.clone(),
-            output: None,
+        let background = self.setup.is_background(&call.name);
+        let (call_id, name, arguments) = (
+            call.call_id.clone(),
+            call.name.clone(),
+            call.arguments.clone(),
+        );
+        self.since.push(match background {
+            true => Past::Background {
+                call_id,
+                name,
+                arguments,
+                open: true,
+            },
+            false => Past::Function {
+                call_id,
+                name,
+                arguments,
+                output: None,
+            },
         });
         self.saw(Observation::FunctionCall {
             call_id: call.call_id,
             name: call.name,
             arguments: call.arguments,
+            background,
         })
         .await
     }
@@ -158,8 +173,13 @@ impl Turn<'_> {
     fn is_used(&self, id: &str) -> bool {
         let newest_first = self.since.iter().rev().chain(self.history.iter().rev());
         newest_first.into_iter().any(|past| match past {
-            Past::Tool { call_id, .. } | Past::Function { call_id, .. } => call_id == id,
-            Past::User { .. } | Past::Assistant { .. } | Past::Reasoning { .. } => false,
+            Past::Tool { call_id, .. }
+            | Past::Function { call_id, .. }
+            | Past::Background { call_id, .. } => call_id == id,
+            Past::User { .. }
+            | Past::Assistant { .. }
+            | Past::Reasoning { .. }
+            | Past::Answered { .. } => false,
         })
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use serde_json::Value;
 
+use super::items;
 use super::retry::Retry;
 use super::stop::Stop;
 use crate::engine::ports::{
@@ -54,6 +55,7 @@ pub async fn complete(
             return Err(NoResponse::Model(error));
         };
         tracing::debug!(code = error.code, wait_ms, failed, "repeating a model call");
+        saw(link, Observation::Delta(Delta::Void)).await?;
         tokio::select! {
             biased;
             end = stop.asked() => return Err(NoResponse::End(end)),
@@ -81,6 +83,8 @@ async fn attempt(
         saw(link, Observation::Took(std::mem::take(untaken))).await?;
     }
     let mut response = Response::default();
+    // Finished items are reported when all of the response is there.
+    let mut ahead = 0;
     loop {
         let event = tokio::select! {
             biased;
@@ -90,12 +94,18 @@ async fn attempt(
         match event {
             Some(Ok(ModelEvent::TextDelta(text))) => {
                 response.loose_text.push_str(&text);
-                saw(link, Observation::Delta(Delta::Text(text))).await?;
+                saw(link, Observation::Delta(Delta::Text { ahead, text })).await?;
             }
-            Some(Ok(ModelEvent::ReasoningDelta(text))) => {
-                saw(link, Observation::Delta(Delta::Reasoning(text))).await?;
+            Some(Ok(ModelEvent::ReasoningDelta { summary, text })) => {
+                let delta = Delta::Reasoning {
+                    ahead,
+                    summary,
+                    text,
+                };
+                saw(link, Observation::Delta(delta)).await?;
             }
             Some(Ok(ModelEvent::Item(item))) => {
+                ahead += u64::from(items::is_reported(&item));
                 if item["type"] == "message" {
                     response.loose_text.clear();
                 }

@@ -17,6 +17,13 @@ pub const OUTCOME_UNKNOWN: &str = "outcome unknown: the worker was lost while th
 /// What the model is told about a function that nobody answered.
 const NOT_ANSWERED: &str = "no answer: work went on before this call was answered";
 
+/// What the model is told at first about a function whose answer it does not wait for.
+const CALLED: &str =
+    "called: the result comes later, as a message that names this call; go on without it";
+
+/// How such a message begins.
+pub const LATE_RESULT: &str = "Result of the function call ";
+
 /// What the model is told instead of history that no longer fits.
 const LEFT_OUT: &str = "Earlier parts of this conversation were left out because they no longer fit. If you need something from \
      them, look at the files in the workspace or ask.";
@@ -108,6 +115,8 @@ fn size_bytes(past: &Past) -> usize {
                 let answer = output.as_ref();
                 arguments.len() + answer.map_or(0, |answer| json_bytes(&answer.output))
             }
+            Past::Background { arguments, .. } => arguments.len() + CALLED.len(),
+            Past::Answered { answer, .. } => LATE_RESULT.len() + json_bytes(&answer.output),
         }
 }
 
@@ -146,6 +155,17 @@ impl Input {
                 arguments,
                 output,
             } => self.pair(call_id, name, arguments, function_output(output.as_ref())),
+            Past::Background {
+                call_id,
+                name,
+                arguments,
+                ..
+            } => self.pair(call_id, name, arguments, Value::from(CALLED)),
+            Past::Answered {
+                call_id,
+                name,
+                answer,
+            } => self.user(&late_result(call_id, name, answer)),
         }
     }
 
@@ -192,7 +212,10 @@ impl Input {
     }
 
     fn reserve(&mut self, past: &Past) {
-        if let Past::Tool { call_id, .. } | Past::Function { call_id, .. } = past {
+        if let Past::Tool { call_id, .. }
+        | Past::Function { call_id, .. }
+        | Past::Background { call_id, .. } = past
+        {
             self.ids.insert(call_id.clone());
         }
     }
@@ -244,6 +267,17 @@ fn function_output(answer: Option<&FunctionAnswer>) -> Value {
         }
         Value::Null => Value::from(""),
         other => Value::from(other.to_string()),
+    }
+}
+
+/// The parts of the message that tells a late answer. It is the client's word, so it comes as the user's.
+fn late_result(call_id: &str, name: &str, answer: &FunctionAnswer) -> Vec<Value> {
+    let text = |text: String| json!({"type": "input_text", "text": text});
+    let head = format!("{LATE_RESULT}{call_id} ({name}):");
+    match function_output(Some(answer)) {
+        Value::Array(parts) => std::iter::once(text(head)).chain(parts).collect(),
+        Value::String(output) => vec![text(format!("{head}\n{output}"))],
+        other => vec![text(format!("{head}\n{other}"))],
     }
 }
 

@@ -72,6 +72,15 @@ pub fn read(items: Vec<Value>, stopped_early: bool, loose_text: &str) -> Vec<Out
     outputs
 }
 
+/// Whether [`read`] makes an output of this item.
+pub fn is_reported(item: &Value) -> bool {
+    match item["type"].as_str() {
+        Some("message") => !message_text(&item["content"]).is_empty(),
+        Some("reasoning" | "function_call") => true,
+        Some(_) | None => false,
+    }
+}
+
 fn read_item(item: Value, usual_phase: &str) -> Option<Output> {
     match item["type"].as_str()? {
         "message" => {

@@ -1,6 +1,6 @@
 //! What stays the same for every model call of a Turn: read once from the Session's Agent.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
@@ -16,8 +16,8 @@ use crate::engine::ports::ModelRequest;
 pub struct Setup {
     /// A request without input.
     request: ModelRequest,
-    /// Names of the Agent's own functions: the client answers them.
-    functions: BTreeSet<String>,
+    /// The Agent's own functions by name: the client answers them, and the agent does not wait for those that are `true`.
+    functions: BTreeMap<String, bool>,
     /// Whether commands can run.
     has_environment: bool,
 }
@@ -31,10 +31,10 @@ impl Setup {
         options: &Options,
     ) -> Setup {
         let mut offered = Vec::new();
-        let mut functions = BTreeSet::new();
+        let mut functions = BTreeMap::new();
         for tool in &agent.tools {
             if let AgentTool::Function(function) = tool {
-                functions.insert(function.name.clone());
+                functions.insert(function.name.clone(), function.is_async == Some(true));
                 offered.push(function_tool(function));
             }
         }
@@ -43,7 +43,7 @@ impl Setup {
             let built_in = tools::built_in(options).into_iter();
             offered.extend(
                 built_in
-                    .filter(|(name, _)| !functions.contains(*name))
+                    .filter(|(name, _)| !functions.contains_key(*name))
                     .map(|(_, tool)| tool),
             );
         }
@@ -73,7 +73,12 @@ impl Setup {
 
     /// Whether the client answers calls of this name.
     pub fn is_function(&self, name: &str) -> bool {
-        self.functions.contains(name)
+        self.functions.contains_key(name)
+    }
+
+    /// Whether the agent goes on without the answer to calls of this name.
+    pub fn is_background(&self, name: &str) -> bool {
+        self.functions.get(name) == Some(&true)
     }
 
     /// Whether commands can run.

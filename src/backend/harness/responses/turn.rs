@@ -11,7 +11,8 @@ use super::stop::Stop;
 use super::{Options, input};
 use crate::backend::model::weight::json_bytes;
 use crate::engine::ports::{
-    Environment, Feed, Fenced, Model, ModelError, Observation, Past, TurnEnd, TurnLink, TurnTask,
+    Environment, Feed, Fenced, Model, ModelError, Observation, Past, Steer, TurnEnd, TurnLink,
+    TurnTask,
 };
 /// One Turn that is being worked on.
 pub struct Turn<'a> {
@@ -92,7 +93,7 @@ impl<'a> Turn<'a> {
             }
             // The worker was lost between the last answer and the Turn's end.
             if self.is_answered() && !self.take_messages() {
-                return Ok(TurnEnd::Completed);
+                return Ok(self.at_rest());
             }
         }
         loop {
@@ -103,7 +104,7 @@ impl<'a> Turn<'a> {
                 Next::Call => {}
                 Next::Wait => return Ok(TurnEnd::Waiting),
                 Next::Rest if self.take_messages() => {}
-                Next::Rest => return Ok(TurnEnd::Completed),
+                Next::Rest => return Ok(self.at_rest()),
             }
         }
     }
@@ -125,6 +126,21 @@ impl<'a> Turn<'a> {
             .any(|past| matches!(past, Past::Function { output: None, .. }))
     }
 
+    /// How the Turn ends when the agent has nothing more to do: answers that it did not wait for are waited for now.
+    fn at_rest(&self) -> TurnEnd {
+        let past = || self.history.iter().chain(&self.since);
+        let is_answered = |id: &String| {
+            let answers =
+                |past: &Past| matches!(past, Past::Answered { call_id, .. } if call_id == id);
+            past().any(answers)
+        };
+        let awaits = |past: &Past| matches!(past, Past::Background { call_id, open: true, .. } if !is_answered(call_id));
+        match past().any(awaits) {
+            true => TurnEnd::Waiting,
+            false => TurnEnd::Completed,
+        }
+    }
+
     fn is_answered(&self) -> bool {
         matches!(
             self.history.last(),
@@ -132,11 +148,22 @@ impl<'a> Turn<'a> {
         )
     }
 
-    /// Takes the messages that wait, without waiting for any; whether there were some.
+    /// Takes the messages and answers that wait, without waiting for any; whether there were some.
     fn take_messages(&mut self) -> bool {
         let mut any = false;
-        while let Ok(message) = self.link.steer.try_recv() {
-            self.hear(message);
+        while let Ok(steer) = self.link.steer.try_recv() {
+            match steer {
+                Steer::Message(message) => self.hear(message),
+                Steer::Answer {
+                    call_id,
+                    name,
+                    answer,
+                } => self.since.push(Past::Answered {
+                    call_id,
+                    name,
+                    answer,
+                }),
+            }
             any = true;
         }
         any
@@ -254,8 +281,13 @@ impl<'a> Turn<'a> {
                 // A call whose arguments may be cut off is not made.
                 Output::Call(_) if response.incomplete.is_some() => {}
                 Output::Call(call) if self.setup.is_function(&call.name) => {
+                    let background = self.setup.is_background(&call.name);
                     self.function(call).await?;
-                    next = Next::Wait;
+                    if !background {
+                        next = Next::Wait;
+                    } else if !matches!(next, Next::Wait) {
+                        next = Next::Call;
+                    }
                 }
                 Output::Call(call) => {
                     self.go_on()?;

@@ -4,6 +4,7 @@
 //! a descriptor that is already open. A name is resolved one component at a time, never through a link, never out of the directory.
 
 use std::ffi::{CStr, CString};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
@@ -27,11 +28,15 @@ const MAX_LEFT_OUT: usize = 1_000;
 pub(super) async fn outputs(
     workspace: &Path,
     limits: CaptureLimits,
-) -> Result<Outputs, EnvironmentError> {
+) -> Result<(Outputs, Mark), EnvironmentError> {
     let workspace = workspace.to_owned();
-    let captured = tokio::task::spawn_blocking(move || capture(&workspace, limits)).await;
-    match captured {
-        Ok(Ok(outputs)) => Ok(outputs),
+    let captured = tokio::task::spawn_blocking(move || {
+        let walk = walk(&workspace)?;
+        let mark = walk.mark();
+        io::Result::Ok((walk.judge(limits), mark))
+    });
+    match captured.await {
+        Ok(Ok(captured)) => Ok(captured),
         Ok(Err(e)) => Err(EnvironmentError::Failed(format!(
             "cannot read its outputs: {e}"
         ))),
@@ -41,7 +46,19 @@ pub(super) async fn outputs(
     }
 }
 
-fn capture(workspace: &Path, limits: CaptureLimits) -> io::Result<Outputs> {
+/// What outputs look like from outside: which there are, how long, and when each was changed last. Two looks that find the same mark
+/// have found the same files, as far as their clock can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mark(u64);
+
+/// The mark of what is there now; `None` if it can't be read.
+pub(super) async fn mark(workspace: &Path) -> Option<Mark> {
+    let workspace = workspace.to_owned();
+    let marked = tokio::task::spawn_blocking(move || walk(&workspace).map(|walk| walk.mark()));
+    marked.await.ok()?.ok()
+}
+
+fn walk(workspace: &Path) -> io::Result<Walk> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let workspace = open(workspace, flags, Mode::empty())?;
     let mut walk = Walk {
@@ -54,7 +71,7 @@ fn capture(workspace: &Path, limits: CaptureLimits) -> io::Result<Outputs> {
         Err(Errno::NOENT) => {}
         Err(e) => walk.leave_out(OUTPUTS, not_a_directory(workspace.as_fd(), c"outputs", e)),
     }
-    Ok(walk.judge(limits))
+    Ok(walk)
 }
 
 /// A file that may become an output, open.
@@ -130,6 +147,24 @@ impl Walk {
             Err(e) => self.leave_out(&path, in_words(e)),
         }
         Ok(())
+    }
+
+    /// Names are walked in order, so that the same files always give the same mark.
+    fn mark(&self) -> Mark {
+        let mut hash = DefaultHasher::new();
+        for Found { path, stat, .. } in &self.found {
+            let changed = (
+                stat.st_mtime,
+                stat.st_mtime_nsec,
+                stat.st_ctime,
+                stat.st_ctime_nsec,
+            );
+            (path, stat.st_ino, stat.st_size, changed).hash(&mut hash);
+        }
+        for LeftOut { path, reason } in &self.left_out {
+            (path, reason).hash(&mut hash);
+        }
+        Mark(hash.finish())
     }
 
     /// Applies the bounds in path order, so that the same files always give the same answer.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -11,6 +11,7 @@ use bytes::Bytes;
 use tokio::process::Child;
 use tokio::sync::{Notify, mpsc, watch};
 
+use super::capture::Mark;
 use super::control::Control;
 use super::exec::Exec;
 use super::launch::kill_half_started;
@@ -39,6 +40,8 @@ pub(super) struct LocalEnvironment {
     pub(super) workspace: PathBuf,
     /// Variables of every command.
     pub(super) variables: BTreeMap<String, String>,
+    /// What its outputs looked like when they were captured last.
+    pub(super) captured: Mutex<Option<Mark>>,
     /// Its way out, while it is open.
     pub(super) proxy: Mutex<Option<Proxy>>,
     /// Its end.
@@ -49,6 +52,10 @@ impl LocalEnvironment {
     /// Whether commands can be sent to it.
     pub(super) fn is_alive(&self) -> bool {
         self.control.is_open() && !*self.end.gone.borrow()
+    }
+
+    fn captured(&self) -> MutexGuard<'_, Option<Mark>> {
+        self.captured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The agent's path, as the process that executes the command has to spell it.
@@ -130,7 +137,14 @@ impl Environment for LocalEnvironment {
     }
 
     async fn outputs(&self, limits: CaptureLimits) -> Result<Outputs, EnvironmentError> {
-        capture::outputs(&self.workspace, limits).await
+        let (outputs, mark) = capture::outputs(&self.workspace, limits).await?;
+        *self.captured() = Some(mark);
+        Ok(outputs)
+    }
+
+    async fn has_new_outputs(&self) -> bool {
+        let known = *self.captured();
+        known.is_none() || capture::mark(&self.workspace).await != known
     }
 
     async fn close(&self) {

@@ -223,6 +223,7 @@ impl LocalEnvironments {
             end: End::of(started.child, witness, home.lock, Arc::clone(&control)),
             control,
             workspace: home.workspace,
+            captured: std::sync::Mutex::default(),
             variables,
             proxy: std::sync::Mutex::new(proxy),
         })
@@ -311,6 +312,18 @@ impl Environments for LocalEnvironments {
             created,
             warm: false,
         })
+    }
+
+    async fn held(&self, id: &str) -> Option<Arc<dyn Environment>> {
+        let slot = {
+            let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.get(id).cloned()
+        };
+        // One that is being opened, closed or removed at this moment is not there for others.
+        let slot = slot?;
+        let open = slot.try_lock().ok()?;
+        let alive = open.as_ref().filter(|open| open.is_alive())?;
+        Some(Arc::clone(alive) as Arc<dyn Environment>)
     }
 
     async fn close(&self, id: &str) {

@@ -132,7 +132,10 @@ impl Response {
     }
 
     fn reasoning(&mut self, text: &str) {
-        let delta = ModelEvent::ReasoningDelta(text.to_owned());
+        let delta = ModelEvent::ReasoningDelta {
+            summary: 0,
+            text: text.to_owned(),
+        };
         self.beats.push_back((0, Some(Ok(delta))));
         self.reasoned_bytes += text.len() as u64;
         self.item(json!({

@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 use serde_json::Value;
 
 use super::directive::{self, Directive};
+use crate::backend::harness::responses::LATE_RESULT;
 
 /// One step of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +121,10 @@ impl Program {
     }
 
     fn hear(&mut self, text: &str, can_run: bool) {
+        // It is told nothing new by an answer that it did not wait for.
+        if text.starts_with(LATE_RESULT) {
+            return;
+        }
         self.end_waits();
         self.calls_since = 0;
         let told = directive::read(text);

@@ -37,15 +37,11 @@ impl Reader {
             "response.output_text.delta" | "response.refusal.delta" => {
                 vec![ModelEvent::TextDelta(delta())]
             }
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                vec![ModelEvent::ReasoningDelta(delta())]
-            }
-            // Summaries are paragraphs.
-            "response.reasoning_summary_part.added"
-                if value["summary_index"].as_u64() > Some(0) =>
-            {
-                vec![ModelEvent::ReasoningDelta("\n\n".to_owned())]
-            }
+            // Raw reasoning (`response.reasoning_text.delta`) is no summary, and no Item shows it.
+            "response.reasoning_summary_text.delta" => vec![ModelEvent::ReasoningDelta {
+                summary: value["summary_index"].as_u64().unwrap_or(0),
+                text: delta(),
+            }],
             "response.output_item.done" if value["item"].is_object() => {
                 self.any_item = true;
                 vec![ModelEvent::Item(value["item"].clone())]
@@ -136,15 +132,14 @@ mod tests {
                 vec![ModelEvent::TextDelta("a".into())],
             ),
             (
-                json!({"type": "response.reasoning_summary_text.delta", "delta": "b"}),
-                vec![ModelEvent::ReasoningDelta("b".into())],
+                json!({"type": "response.reasoning_summary_text.delta", "delta": "b", "summary_index": 1}),
+                vec![ModelEvent::ReasoningDelta {
+                    summary: 1,
+                    text: "b".into(),
+                }],
             ),
             (
-                json!({"type": "response.reasoning_summary_part.added", "summary_index": 1}),
-                vec![ModelEvent::ReasoningDelta("\n\n".into())],
-            ),
-            (
-                json!({"type": "response.reasoning_summary_part.added", "summary_index": 0}),
+                json!({"type": "response.reasoning_text.delta", "delta": "b"}),
                 vec![],
             ),
             (

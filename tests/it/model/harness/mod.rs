@@ -1,5 +1,7 @@
 //! The loop of a Turn: what is reported, claimed and sent, and how it ends.
 
+/// Functions that the agent does not wait for.
+mod background;
 /// Tool calls: how they are read, run and told.
 mod commands;
 /// What fails, what is repeated, and what is bounded.
@@ -18,7 +20,7 @@ use rat_things::backend::harness::responses::OUTCOME_UNKNOWN;
 use rat_things::backend::model::scripted::{self, Play, Reply, ScriptedModel};
 use rat_things::engine::ports::{
     Claim, Delta, EnvironmentError, ExecHow, FunctionAnswer, ModelError, ModelEvent, ModelUsage,
-    Observation, Past, Program, Signal, ToolEnd, ToolOutcome, TurnEnd,
+    Observation, Past, Program, Signal, Steer, ToolEnd, ToolOutcome, TurnEnd,
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;

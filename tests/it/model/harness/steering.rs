@@ -82,12 +82,12 @@ async fn steering_is_given_to_the_next_call_and_taken_once() {
     running.until(has_claimed("c1")).await;
     running
         .steer
-        .send(message(2, "also"))
+        .send(Steer::Message(message(2, "also")))
         .await
         .expect("it runs");
     running
         .steer
-        .send(message(3, "and"))
+        .send(Steer::Message(message(3, "and")))
         .await
         .expect("it runs");
     hold.notify_one();
@@ -137,7 +137,7 @@ async fn steering_that_comes_with_the_last_answer_goes_on_instead_of_ending() {
     running.until_text().await;
     running
         .steer
-        .send(message(2, "also"))
+        .send(Steer::Message(message(2, "also")))
         .await
         .expect("it runs");
     told.notify_one();
@@ -181,6 +181,7 @@ async fn functions_pause_the_turn_after_the_commands_beside_them() {
         call_id: "f1".into(),
         name: "lookup".into(),
         arguments: "{\"id\":1}".into(),
+        background: false,
     });
     let facts = facts(&seen);
     assert_eq!(facts.len(), 6);
