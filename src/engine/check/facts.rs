@@ -154,6 +154,42 @@ impl SessionFacts {
         self.head.as_ref().map(|fact| &fact.head)
     }
 
+    /// Whether this row was taken and could be read.
+    pub fn knows(&self, sort: &str) -> bool {
+        let (kind, rest) = sort.split_once('/').unwrap_or((sort, ""));
+        let number = || rest.parse::<u64>().unwrap_or(u64::MAX);
+        match kind {
+            keys::HEAD => self.head.is_some(),
+            keys::CONFIG => self.configured,
+            "input" => self.inputs.contains_key(&number()),
+            "end" => self.ends.contains_key(&number()),
+            "turn" => self.turns.contains_key(&number()),
+            "item" => self.items.contains_key(&number()),
+            "journal" => self.journal.contains_key(&number()),
+            "run" => self.runs.contains_key(&number()),
+            "receipt" => self.receipts.contains_key(rest),
+            "delivery" => self.deliveries.contains_key(rest),
+            _ => false,
+        }
+    }
+
+    /// Whether this row is history that never changes again: everything an input is, an Item in its final form, a Turn that has
+    /// ended, a row of the journal.
+    pub fn is_history(&self, sort: &str) -> bool {
+        match sort.split_once('/') {
+            Some(("input" | "end" | "receipt" | "journal", _)) => self.knows(sort),
+            Some(("turn", rest)) => {
+                let turn = rest.parse().ok().and_then(|n| self.turns.get(&n));
+                turn.is_some_and(TurnFact::is_over)
+            }
+            Some(("item", rest)) => {
+                let item = rest.parse().ok().and_then(|n| self.items.get(&n));
+                item.is_some_and(ItemFact::is_final)
+            }
+            _ => false,
+        }
+    }
+
     /// The bytes that records name, with the sort key of the record.
     pub fn blobs(&self) -> impl Iterator<Item = (&str, &BlobRef)> {
         self.blobs

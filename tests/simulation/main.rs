@@ -1,0 +1,46 @@
+//! The simulation: the real engine in a world of chance, whose every commit is checked. The index of its modules.
+
+/// The harness: an agent with a plan, and a world that counts effects.
+mod agent;
+/// Who may write.
+mod authority;
+/// Each deliberate fault is found.
+mod bite;
+/// What clients are told.
+mod client;
+/// Destinations of notifications.
+mod courier;
+/// Daemons.
+mod daemon;
+/// The end of a world.
+mod ending;
+/// Stories, told once for every place at which something can go wrong.
+mod exhaustive;
+/// Every kind of trouble.
+mod faults;
+/// Workers.
+mod fleet;
+/// One life of a program.
+mod life;
+/// What programs are made of.
+mod parts;
+/// Blobs, bell and environments.
+mod ports;
+/// Many worlds at random.
+mod random;
+/// What a run says.
+mod report;
+/// Deliberate faults of the engine.
+mod sabotage;
+/// Chance, time, trouble and trace.
+mod shared;
+/// The store.
+mod store;
+/// The canonical stories.
+mod stories;
+/// Users.
+mod user;
+/// The check of every commit.
+mod watch;
+/// One world.
+mod world;
