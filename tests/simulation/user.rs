@@ -209,7 +209,9 @@ impl User {
         if sent.told.is_none() {
             return;
         }
-        let other = json!([self.message(false, 1)]);
+        let mut other = self.message(false, 1);
+        other["input"][0]["content"][0]["text"] = "something else".into();
+        let other = json!([other]);
         if let Said::Ok(accepted) = self.clients.send(&sent.session, &sent.key, &other).await {
             let what = format!(
                 "{}: {} took another body: {accepted:?}",
@@ -245,6 +247,8 @@ impl User {
     }
 
     async fn read(&mut self, session: &SessionId) {
+        // Before it begins: a read beside a deletion may come first.
+        let confirmed = self.clients.memory().deleted.get(session) == Some(&true);
         let query = ListQuery {
             limit: 20,
             ascending: true,
@@ -258,7 +262,6 @@ impl User {
                 core.list_turns(&read, &query).await
             })
             .await;
-        let confirmed = self.clients.memory().deleted.get(session) == Some(&true);
         if matches!(said, Said::Ok(_)) && confirmed {
             self.shared
                 .broken("I14", &format!("{session} is deleted and can be read"));
