@@ -77,11 +77,10 @@ fn plan(turn: &str, managed: bool) -> Vec<Step> {
     let step = |_| match chance.below(10) {
         0 | 1 => Step::Say,
         2 => Step::Think,
-        3..=6 => Step::Tool {
+        3..=8 => Step::Tool {
             command: managed && chance.below(2) == 0,
         },
-        7 | 8 => Step::Ask(1),
-        _ => Step::Ask(1 + chance.below(3)),
+        _ => Step::Ask([1, 1, 1, 3][chance.below(4) as usize]),
     };
     (0..steps).map(step).collect()
 }

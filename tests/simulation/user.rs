@@ -47,8 +47,8 @@ impl User {
         while self.shared.elapsed_ms() < until_ms && !self.shared.failed() {
             let pause_ms = match self.shared.below(4) {
                 0 => 0,
-                1 => self.shared.below(100),
-                _ => self.shared.below(3_000),
+                1 => self.shared.below(60),
+                _ => self.shared.below(1_500),
             };
             tokio::time::sleep(Duration::from_millis(pause_ms)).await;
             self.once().await;
@@ -83,15 +83,15 @@ impl User {
         match self.shared.below(100) {
             0..=7 if few => self.create().await,
             0..=7 => self.read(&session).await,
-            8..=37 => self.say(&session).await,
-            38..=47 => self.cancel(&session).await,
-            48..=65 => self.answer(&session).await,
-            66..=71 => self.repeat().await,
-            72..=76 => self.refused(&session).await,
-            77..=86 => self.read(&session).await,
-            87..=91 => self.follow(&session).await,
-            92..=95 => self.notice(&session).await,
-            96..=97 => self.vouch(&session).await,
+            8..=30 => self.say(&session).await,
+            31..=39 => self.cancel(&session).await,
+            40..=66 => self.answer(&session).await,
+            67..=72 => self.repeat().await,
+            73..=76 => self.refused(&session).await,
+            77..=83 => self.read(&session).await,
+            84..=88 => self.follow(&session).await,
+            89..=92 => self.notice(&session).await,
+            93..=98 => self.vouch(&session).await,
             _ => self.delete(&session).await,
         }
     }

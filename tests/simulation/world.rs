@@ -135,7 +135,7 @@ pub fn random(setup: &Setup) -> Outcome {
         let parts = Parts::new(setup.seed, &shared, settings, setup.sabotage);
         let mut world = World::new(parts, drawing.below(2) == 0);
         world.start(daemons);
-        let until_ms = 8_000 + drawing.below(60_000);
+        let until_ms = 3_000 + drawing.below(35_000);
         let users = 1 + drawing.below(3);
         let acting: Vec<JoinHandle<()>> = (1..=users)
             .map(|n| tokio::spawn(User::new(&world.clients, n).act(until_ms)))
