@@ -14,6 +14,7 @@ use rat_things::engine::ports::{BlobScope, Blobs};
 use rat_things::engine::session::Head;
 use serde_json::json;
 
+use super::explain;
 use super::user::{answer_to, event_id};
 use super::world::{OWNER, World};
 
@@ -60,6 +61,7 @@ pub async fn come_to_rest(world: &World) {
         let what = format!("{} runs go on without a lease", world.fleet.runs());
         shared.broken("liveness", &what);
     }
+    explain::all(world, true);
     kept(world);
     whole(world);
     followed(world).await;

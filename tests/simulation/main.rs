@@ -16,6 +16,8 @@ mod daemon;
 mod ending;
 /// Stories, told once for every place at which something can go wrong.
 mod exhaustive;
+/// What an operator would be told.
+mod explain;
 /// Every kind of trouble.
 mod faults;
 /// Workers.

@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use super::client::Clients;
 use super::daemon;
 use super::ending;
+use super::explain;
 use super::faults::{Fault, Rates};
 use super::fleet::Fleet;
 use super::parts::Parts;
@@ -141,10 +142,9 @@ pub fn random(setup: &Setup) -> Outcome {
             .map(|n| tokio::spawn(User::new(&world.clients, n).act(until_ms)))
             .collect();
         let nature = tokio::spawn(nature(Arc::clone(&shared), Arc::clone(&world.fleet)));
-        for user in acting {
-            if let Err(error) = user.await {
-                shared.broken("user", &format!("a user panicked: {error}"));
-            }
+        while !acting.iter().all(JoinHandle::is_finished) {
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            explain::all(&world, false);
         }
         nature.abort();
         ending::come_to_rest(&world).await;
