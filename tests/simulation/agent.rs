@@ -65,6 +65,10 @@ pub enum Step {
     },
     /// It asks its client, so many questions at once.
     Ask(u64),
+    /// It waits for so many milliseconds before it tries again.
+    Wait(u64),
+    /// It fails.
+    Fail,
 }
 
 /// What a Turn's agent does before its last words.
@@ -170,6 +174,13 @@ impl SimHarness {
                     if replays || !task.history.iter().any(known) {
                         self.tool(task, link, &call_id, command).await?;
                     }
+                }
+                Step::Wait(for_ms) => self.sleep(link, for_ms).await?,
+                Step::Fail => {
+                    return Ok(TurnEnd::Failed {
+                        code: "server_error".into(),
+                        message: "by script".into(),
+                    });
                 }
                 Step::Ask(calls) => {
                     if self.ask(task, link, at, calls).await? {

@@ -1,6 +1,6 @@
 //! The daemons of a world: each is started, killed or stopped, and started again.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rat_things::engine::deliver::{Deliverer, Policy};
@@ -21,13 +21,17 @@ const POLICY: Policy = Policy {
     longest_pause_ms: 10_000,
 };
 
+/// The life that a daemon has now.
+pub type Current = Arc<Mutex<Option<Arc<Life>>>>;
+
 /// Keeps one daemon going, until this is dropped.
-pub async fn keep(parts: Parts, fleet: Arc<Fleet>, number: usize) {
+pub async fn keep(parts: Parts, fleet: Arc<Fleet>, number: usize, current: Current) {
     let shared = Arc::clone(&parts.shared);
     for life_number in 1.. {
         let name = format!("daemon {number}.{life_number}");
         let life = Life::new(name, Role::Daemon, &shared);
         // One each: who waits for the same channel wakes in no order.
+        *current.lock().expect("no program panics with it") = Some(Arc::clone(&life));
         let stop = watch::Sender::new(false);
         let stop_too = watch::Sender::new(false);
         let compute = SimCompute {

@@ -1,7 +1,7 @@
 //! Why a Session is where it is: what `sessions explain` would say at any moment, held against what is so.
 
 use rat_things::cli::daemon::Note;
-use rat_things::cli::sessions::explain::{Call, Facts, Worker, explanation};
+use rat_things::cli::sessions::explain::{Call, Explanation, Facts, Worker, explanation};
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::keys;
 use rat_things::engine::session::Head;
@@ -44,6 +44,16 @@ fn facts(world: &World, session: &SessionId, head: &Head) -> Facts {
         room: 8,
         head: head.clone(),
     }
+}
+
+/// What is said of one Session, with a daemon that runs, or without one.
+pub fn of(world: &World, session: &SessionId, daemon: bool) -> Option<Explanation> {
+    let head = world.parts.watch.head(session)?;
+    let mut facts = facts(world, session, &head);
+    if !daemon {
+        facts.daemon = None;
+    }
+    Some(explanation(&facts))
 }
 
 /// Every Session can be explained, now.

@@ -129,6 +129,13 @@ impl Rates {
         Rates(vec![0; ALL.len()])
     }
 
+    /// Only this ever goes wrong, and always.
+    pub fn only(fault: Fault) -> Rates {
+        let mut rates = Rates::none();
+        rates.0[fault as usize] = 10_000;
+        rates
+    }
+
     /// A world of its own: some kinds never happen in it, some often.
     pub fn drawn(chance: &SeededIds) -> Rates {
         let wildness = [1, 2, 4][chance.below(3) as usize];

@@ -1,7 +1,7 @@
 //! The workers of a world, and what daemons can learn of them.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -24,6 +24,10 @@ pub struct Fleet {
     parts: Parts,
     /// Workers are shared by Sessions, rather than each of one run.
     pool: bool,
+    /// Of a worker that has stopped nobody can tell whether it lives.
+    pub blind: AtomicBool,
+    /// So many of the next launches fail.
+    pub failing_launches: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -51,6 +55,8 @@ impl Fleet {
         Arc::new(Fleet {
             parts: parts.clone(),
             pool,
+            blind: AtomicBool::new(false),
+            failing_launches: AtomicUsize::new(0),
             state: Mutex::default(),
         })
     }
@@ -88,6 +94,16 @@ impl Fleet {
     pub fn life(&self, name: &str) -> Option<Arc<Life>> {
         let state = self.state();
         state.places.get(name).map(|place| Arc::clone(&place.life))
+    }
+
+    /// All workers that live die at once.
+    pub fn kill_all(&self) {
+        let lives: Vec<Arc<Life>> = {
+            let state = self.state();
+            let lives = state.places.values().map(|place| Arc::clone(&place.life));
+            lives.collect()
+        };
+        lives.iter().for_each(|life| life.die());
     }
 
     /// A worker is asked to leave, and ends when its runs have.
@@ -236,7 +252,10 @@ impl Compute for SimCompute {
             if place.granted.contains(grant) {
                 return Ok(());
             }
-            if fault == Some(Fault::LaunchFails) {
+            let failing = &self.fleet.failing_launches;
+            let fails =
+                failing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |n| n.checked_sub(1));
+            if fault == Some(Fault::LaunchFails) || fails.is_ok() {
                 return Err(ComputeError::Failed("by chance".into()));
             }
             place.granted.push(grant.clone());
@@ -287,7 +306,8 @@ impl Compute for SimCompute {
         }
         let unseen = place
             .unseen_until
-            .is_some_and(|until| until > Instant::now());
+            .is_some_and(|until| until > Instant::now())
+            || (self.fleet.blind.load(Ordering::SeqCst) && place.life.is_frozen());
         match (unseen, place.life.is_dead()) {
             (true, _) if self.fleet.parts.sabotage == Sabotage::TrustSilence => Liveness::Gone,
             (true, _) => Liveness::Unknown,

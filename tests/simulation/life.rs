@@ -123,6 +123,18 @@ impl Life {
         self.until(|state| state == State::Dead).await;
     }
 
+    /// It stops where it is.
+    pub fn freeze(&self) {
+        if self.turn(State::Frozen, &[State::Goes]) {
+            self.shared.note(format_args!("{} stops", self.name));
+        }
+    }
+
+    /// Whether it is stopped.
+    pub fn is_frozen(&self) -> bool {
+        self.state() == State::Frozen
+    }
+
     /// It goes on, if it was stopped.
     pub fn thaw(&self) {
         if self.turn(State::Goes, &[State::Frozen]) {

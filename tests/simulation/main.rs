@@ -8,6 +8,12 @@ mod authority;
 mod bite;
 /// What clients are told.
 mod client;
+/// What users of such programs complain about: inputs, duplicates, order.
+mod complaints_inputs;
+/// What they complain about: zombies, fencing, recovery.
+mod complaints_recovery;
+/// What they complain about: stuck work, cancels, questions.
+mod complaints_stuck;
 /// Destinations of notifications.
 mod courier;
 /// Daemons.
@@ -34,12 +40,16 @@ mod random;
 mod report;
 /// Deliberate faults of the engine.
 mod sabotage;
+/// Scenes without chance.
+mod scene;
 /// Chance, time, trouble and trace.
 mod shared;
 /// The store.
 mod store;
 /// The canonical stories.
 mod stories;
+/// How stories are told.
+mod tell;
 /// Users.
 mod user;
 /// The check of every commit.

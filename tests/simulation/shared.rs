@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use rat_things::backend::memory::Fault as CommitFault;
 use rat_things::backend::memory::ids::SeededIds;
-use rat_things::engine::ports::{Clock, StoreError};
+use rat_things::engine::ports::{Clock, StoreError, StoreFault};
 use tokio::time::Instant;
 
 use super::faults::{Fault, Rates};
@@ -13,6 +13,8 @@ use super::life::{Fate, Life, Role};
 
 /// Steps that are kept in words.
 const TAIL: usize = 50;
+/// A program that stops by plan goes on after so long.
+const FROZEN_MS: u64 = 60_000;
 /// Where time starts. Unix ms.
 const START_MS: u64 = 1_780_000_000_000;
 
@@ -23,6 +25,10 @@ pub struct Plan {
     pub kills: Vec<usize>,
     /// What becomes of commits.
     pub commits: Vec<(usize, Way)>,
+    /// Instants at which the program that reaches them stops, to go on when nobody reckons with it any more.
+    pub freezes: Vec<usize>,
+    /// Reads of the store that do not answer.
+    pub reads: Vec<usize>,
 }
 
 /// What becomes of a commit.
@@ -53,6 +59,9 @@ struct Inner {
     budget: u64,
     instants: usize,
     commits: usize,
+    reads: usize,
+    /// There is no space left: whatever is written is refused.
+    full: bool,
     offset_ms: i64,
     latest_ms: u64,
     tail: VecDeque<String>,
@@ -73,6 +82,8 @@ impl Shared {
                 budget,
                 instants: 0,
                 commits: 0,
+                reads: 0,
+                full: false,
                 offset_ms: 0,
                 latest_ms: START_MS,
                 tail: VecDeque::new(),
@@ -131,12 +142,18 @@ impl Shared {
 
     /// One instant of a program, and what becomes of it there.
     pub fn fate(&self, life: &Life, place: &str) -> Fate {
-        let killed = {
+        let (killed, frozen) = {
             let mut inner = self.inner();
             inner.instants += 1;
             let at = inner.instants;
-            inner.plan.kills.contains(&at)
+            let Plan { kills, freezes, .. } = &inner.plan;
+            (kills.contains(&at), freezes.contains(&at))
         };
+        if frozen {
+            self.note(format_args!("{} stops by plan at {place}", life.name));
+            self.count("planned stops");
+            return Fate::Freezes(FROZEN_MS);
+        }
         if killed {
             self.note(format_args!("{} is killed by plan at {place}", life.name));
             self.count("planned kills");
@@ -156,8 +173,35 @@ impl Shared {
         fate
     }
 
+    /// From now on there is no space left, or there is again.
+    pub fn fill(&self, full: bool) {
+        self.inner().full = full;
+    }
+
+    /// Whether the next read of the store does not answer.
+    pub fn read_fails(&self) -> bool {
+        let planned = {
+            let mut inner = self.inner();
+            inner.reads += 1;
+            let at = inner.reads;
+            inner.plan.reads.contains(&at)
+        };
+        if planned {
+            self.count("planned read faults");
+        }
+        planned || self.strikes(Fault::ReadFails)
+    }
+
     /// What becomes of the next commit.
     pub fn commit_fate(&self) -> (CommitFault, bool) {
+        if self.inner().full {
+            let fault = StoreFault::DiskFull;
+            let message = "no space left".to_owned();
+            return (
+                CommitFault::FailBefore(StoreError::Broken { fault, message }),
+                false,
+            );
+        }
         let planned = {
             let mut inner = self.inner();
             inner.commits += 1;
@@ -192,10 +236,15 @@ impl Shared {
         (fault, false)
     }
 
-    /// Instants and commits so far.
-    pub fn reached(&self) -> (usize, usize) {
+    /// Instants, commits and reads so far.
+    pub fn reached(&self) -> (usize, usize, usize) {
         let inner = self.inner();
-        (inner.instants, inner.commits)
+        (inner.instants, inner.commits, inner.reads)
+    }
+
+    /// How often something happened so far.
+    pub fn counted(&self, what: &str) -> u64 {
+        self.inner().counts.get(what).copied().unwrap_or_default()
     }
 
     /// Something happened that is worth counting.

@@ -8,7 +8,6 @@ use rat_things::engine::ports::{
     Commit, CommitId, Committed, Key, Page, Range, Record, Store, StoreError,
 };
 
-use super::faults::Fault;
 use super::life::{Life, Role};
 use super::sabotage::{Sabotage, Trick};
 use super::watch::Watch;
@@ -28,7 +27,7 @@ pub struct SimStore {
 impl SimStore {
     async fn read(&self, place: &str) -> Result<(), StoreError> {
         self.life.instant(place).await;
-        match self.life.shared.strikes(Fault::ReadFails) {
+        match self.life.shared.read_fails() {
             true => Err(StoreError::Unavailable("by chance".into())),
             false => Ok(()),
         }

@@ -8,7 +8,7 @@ use rat_things::engine::core::{Recovery, Settings};
 use tokio::task::JoinHandle;
 
 use super::client::Clients;
-use super::daemon;
+use super::daemon::{self, Current};
 use super::ending;
 use super::explain;
 use super::faults::{Fault, Rates};
@@ -58,8 +58,8 @@ pub struct Outcome {
     pub hash: u64,
     /// What happened how often.
     pub counts: BTreeMap<String, u64>,
-    /// Instants and commits that were reached before the world came to rest.
-    pub reached: (usize, usize),
+    /// Instants, commits and reads that were reached before the world came to rest.
+    pub reached: (usize, usize, usize),
 }
 
 /// A world that is going on.
@@ -72,12 +72,12 @@ pub struct World {
     pub clients: Clients,
     /// Chance, time and trouble.
     pub shared: Arc<Shared>,
-    daemons: Vec<JoinHandle<()>>,
+    daemons: Vec<(JoinHandle<()>, Current)>,
 }
 
 impl Drop for World {
     fn drop(&mut self) {
-        self.daemons.iter().for_each(JoinHandle::abort);
+        self.daemons.iter().for_each(|(keeper, _)| keeper.abort());
     }
 }
 
@@ -93,11 +93,29 @@ impl World {
         }
     }
 
-    /// Starts so many daemons.
+    /// Starts so many daemons more.
     pub fn start(&mut self, daemons: usize) {
-        for n in 1..=daemons {
-            let keeper = daemon::keep(self.parts.clone(), Arc::clone(&self.fleet), n);
-            self.daemons.push(tokio::spawn(keeper));
+        for _ in 0..daemons {
+            let number = self.daemons.len() + 1;
+            let current = Current::default();
+            let keeper = daemon::keep(
+                self.parts.clone(),
+                Arc::clone(&self.fleet),
+                number,
+                Arc::clone(&current),
+            );
+            self.daemons.push((tokio::spawn(keeper), current));
+        }
+    }
+
+    /// Kills all daemons, and none is started again.
+    pub fn kill_daemons(&mut self) {
+        for (keeper, current) in &self.daemons {
+            keeper.abort();
+            let current = current.lock().expect("no program panics with it");
+            if let Some(life) = &*current {
+                life.die();
+            }
         }
     }
 }
