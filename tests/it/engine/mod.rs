@@ -22,4 +22,5 @@ mod property;
 mod quarantine;
 mod records;
 mod wakeups;
+mod windows;
 mod world;
