@@ -1,14 +1,13 @@
 //! The harness of the simulation: an agent that follows a plan, and a world outside that counts every effect.
 //!
-//! What a Turn does follows from its id alone, so that a resumed Turn can go on where its history ends.
+//! What a Turn does follows from its id alone ([`super::plan`]), so that a resumed Turn can go on where its history ends.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use rat_things::api::CallStatus;
-use rat_things::backend::memory::ids::SeededIds;
 use rat_things::engine::ports::{
     Claim, ExecSpec, Fenced, Harness, ModelUsage, Observation, Past, Program, Signal, ToolEnd,
     TurnEnd, TurnLink, TurnTask,
@@ -16,78 +15,10 @@ use rat_things::engine::ports::{
 
 use super::faults::Fault;
 use super::life::Life;
+use super::outside::Outside;
+use super::plan::{Step, plan};
 use super::sabotage::Sabotage;
-use super::shared::Shared;
 use super::watch::Watch;
-
-/// The world outside: what happened there, by call.
-#[derive(Default)]
-pub struct Outside {
-    effects: Mutex<BTreeMap<String, u32>>,
-}
-
-impl Outside {
-    /// An effect happens.
-    fn happens(&self, shared: &Shared, watch: &Watch, session: &str, call_id: &str) {
-        shared.count("effects");
-        if !watch.is_claimed(session, call_id) {
-            shared.broken(
-                "I6",
-                &format!("{session}: {call_id} happened and is not claimed"),
-            );
-        }
-        let times = {
-            let mut effects = self.effects.lock().expect("no program panics with it");
-            let times = effects.entry(call_id.to_owned()).or_default();
-            *times += 1;
-            *times
-        };
-        if times > 1 {
-            shared.broken(
-                "I7",
-                &format!("{session}: {call_id} happened {times} times"),
-            );
-        }
-    }
-}
-
-/// One thing that an agent does.
-#[derive(Clone, Copy, Debug)]
-pub enum Step {
-    /// It says something.
-    Say,
-    /// It reasons.
-    Think,
-    /// It uses a tool, which may run a command in the Session's environment.
-    Tool {
-        /// It does.
-        command: bool,
-    },
-    /// It asks its client, so many questions at once.
-    Ask(u64),
-    /// It waits for so many milliseconds before it tries again.
-    Wait(u64),
-    /// It fails.
-    Fail,
-}
-
-/// What a Turn's agent does before its last words.
-fn plan(turn: &str, managed: bool) -> Vec<Step> {
-    let seed = turn.bytes().fold(7u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
-    });
-    let chance = SeededIds::new(seed);
-    let steps = [0, 1, 1, 2, 3, 5][chance.below(6) as usize];
-    let step = |_| match chance.below(10) {
-        0 | 1 => Step::Say,
-        2 => Step::Think,
-        3..=8 => Step::Tool {
-            command: managed && chance.below(2) == 0,
-        },
-        _ => Step::Ask([1, 1, 1, 3][chance.below(4) as usize]),
-    };
-    (0..steps).map(step).collect()
-}
 
 /// See the module.
 pub struct SimHarness {

@@ -7,8 +7,8 @@ use rat_things::engine::keys;
 use rat_things::engine::turn::TurnRow;
 use serde_json::json;
 
-use super::agent::Step;
 use super::client::Said;
+use super::plan::Step;
 use super::scene::{Scene, all, at_work, clone_of, later};
 use super::tell::{created, idle, says, surely, turns};
 

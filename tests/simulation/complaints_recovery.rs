@@ -5,7 +5,7 @@ use rat_things::api::TurnStatus;
 use rat_things::engine::session::Head;
 use std::sync::atomic::Ordering;
 
-use super::agent::Step;
+use super::plan::Step;
 use super::scene::{Scene, at_work, later, records, vouch};
 use super::tell::{created, idle, says, surely, turns, until};
 

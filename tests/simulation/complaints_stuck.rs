@@ -8,12 +8,12 @@ use rat_things::engine::receipt::Outcome;
 use rat_things::engine::turn::TurnRow;
 use serde_json::{Value, json};
 
-use super::agent::Step;
 use super::client::Said;
 use super::faults::{Fault, Rates};
+use super::plan::Step;
+use super::requests::answer_to;
 use super::scene::{Scene, at_work, later};
 use super::tell::{created, idle, says, surely, turns, until};
-use super::user::answer_to;
 use super::world::OWNER;
 
 const SLOW: &[Step] = &[Step::Tool { command: false }, Step::Wait(20_000), Step::Say];

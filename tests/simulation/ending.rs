@@ -1,7 +1,6 @@
 //! The end of a world: the faults stop, and everything that was accepted must come to its end by itself.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -15,7 +14,7 @@ use rat_things::engine::session::Head;
 use serde_json::json;
 
 use super::explain;
-use super::user::{answer_to, event_id};
+use super::requests::{answer_to, event_id};
 use super::world::{OWNER, World};
 
 /// Virtual time in which everything must come to its end once the faults are over.
@@ -284,5 +283,4 @@ async fn followed(world: &World) {
             world.shared.broken("I16", &what);
         }
     }
-    let _ = Arc::strong_count(&world.shared);
 }

@@ -1,6 +1,6 @@
 //! The simulation: the real engine in a world of chance, whose every commit is checked. The index of its modules.
 
-/// The harness: an agent with a plan, and a world that counts effects.
+/// The harness: an agent with a plan.
 mod agent;
 /// Who may write.
 mod authority;
@@ -30,14 +30,20 @@ mod faults;
 mod fleet;
 /// One life of a program.
 mod life;
+/// The world outside.
+mod outside;
 /// What programs are made of.
 mod parts;
+/// What an agent does.
+mod plan;
 /// Blobs, bell and environments.
 mod ports;
 /// Many worlds at random.
 mod random;
 /// What a run says.
 mod report;
+/// Requests of several clients.
+mod requests;
 /// Deliberate faults of the engine.
 mod sabotage;
 /// Scenes without chance.

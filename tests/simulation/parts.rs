@@ -11,9 +11,11 @@ use rat_things::engine::core::{Core, Settings};
 use rat_things::engine::ports::{Clock, Environments, ExecSpec, Program};
 use rat_things::engine::run::Worker;
 
-use super::agent::{Outside, SimHarness, Step};
+use super::agent::SimHarness;
 use super::courier::Post;
 use super::life::{Life, Role};
+use super::outside::Outside;
+use super::plan::Step;
 use super::ports::{self, Holders, SimBell, SimBlobs, SimEnvironments};
 use super::sabotage::Sabotage;
 use super::shared::Shared;

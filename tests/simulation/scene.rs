@@ -7,11 +7,11 @@ use rat_things::engine::core::{Core, Settings};
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::session::Head;
 
-use super::agent::Step;
 use super::client::{Clients, Said};
 use super::ending;
 use super::faults::Rates;
 use super::parts::Parts;
+use super::plan::Step;
 use super::report;
 use super::sabotage::Sabotage;
 use super::shared::{Plan, Shared};

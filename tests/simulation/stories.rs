@@ -11,11 +11,11 @@ use rat_things::engine::input::Body;
 use rat_things::engine::keys;
 use serde_json::json;
 
-use super::agent::Step;
 use super::client::{Clients, Said};
 use super::fleet::Fleet;
+use super::plan::Step;
+use super::requests::{answer_to, owe};
 use super::tell::{created, idle, only, pause, says, surely, turns_are, until};
-use super::user::{answer_to, owe};
 use super::world::OWNER;
 
 /// See the module.

@@ -3,19 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rat_things::api::{self, RequiredAction};
+use rat_things::api;
 use rat_things::engine::core::Core;
-use rat_things::engine::delivery::{Notice, enqueue_delivery};
-use rat_things::engine::draft::Draft;
+use rat_things::engine::delivery::Notice;
 use rat_things::engine::error::EngineError;
 use rat_things::engine::ids::{self, Kind, SessionId};
 use rat_things::engine::input::Body;
 use rat_things::engine::keys;
-use rat_things::engine::ports::StoreError;
 use rat_things::engine::read::ListQuery;
 use serde_json::{Value, json};
 
 use super::client::{Clients, Said};
+use super::requests::{answer_to, event_id, owe};
 use super::shared::Shared;
 use super::world::OWNER;
 
@@ -88,7 +87,9 @@ impl User {
             40..=66 => self.answer(&session).await,
             67..=72 => self.repeat().await,
             73..=76 => self.refused(&session).await,
-            77..=83 => self.read(&session).await,
+            77..=81 => self.read(&session).await,
+            82 => self.update(&session).await,
+            83 => self.create_otherwise().await,
             84..=88 => self.follow(&session).await,
             89..=92 => self.notice(&session).await,
             93..=98 => self.vouch(&session).await,
@@ -116,6 +117,32 @@ impl User {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    }
+
+    /// Creates something else under a key that was used.
+    async fn create_otherwise(&self) {
+        let created = self.clients.memory().created.clone();
+        let Some((key, (request, Some(_)))) = created.into_iter().next() else {
+            return;
+        };
+        let mut other = request;
+        other["agent"]["model"] = "another".into();
+        let Ok(params) = api::parse_session_create(other.to_string().as_bytes()) else {
+            return;
+        };
+        let create = async |core: &Core| core.create_session(OWNER, Some(&key), &params).await;
+        if let Said::Ok(created) = self.clients.command("create otherwise", create).await {
+            let what = format!("{key} took another body and answered {created:?}");
+            self.shared.broken("I2", &what);
+        }
+    }
+
+    async fn update(&self, session: &SessionId) {
+        let update = json!({ "metadata": { "n": self.shared.below(9).to_string() } });
+        if let Ok(params) = api::parse_session_update(update.to_string().as_bytes()) {
+            let update = async |core: &Core| core.update_session(OWNER, session, &params).await;
+            drop(self.clients.command("update", update).await);
         }
     }
 
@@ -383,37 +410,5 @@ impl User {
             }
             tokio::time::sleep(Duration::from_millis(400)).await;
         }
-    }
-}
-
-/// The id of an event.
-pub fn event_id(event: &api::Event) -> String {
-    let value = serde_json::to_value(event).unwrap_or_default();
-    value["event_id"].as_str().unwrap_or_default().to_owned()
-}
-
-/// The answer to what a Session asks of its client.
-pub fn answer_to(action: &RequiredAction, output: &str) -> Value {
-    match action {
-        RequiredAction::FunctionCall {
-            turn_id, call_id, ..
-        } => json!({
-            "type": "agent.session.input.tool_result", "turn_id": turn_id, "call_id": call_id,
-            "success": true, "output": output,
-        }),
-        other => json!({ "type": format!("{other:?}") }),
-    }
-}
-
-/// Owes a delivery, once, as whoever subscribes to results will.
-pub async fn owe(core: &Core, session: &SessionId, notice: Notice) -> Result<(), EngineError> {
-    let loaded = core.load_owned(OWNER, session).await?;
-    let mut draft = Draft::of(session, &loaded, core.clock.now_ms());
-    enqueue_delivery(&mut draft, notice);
-    let (commit, _) = draft.seal(&*core.ids);
-    match core.commit_once(commit).await {
-        // It is owed already, or somebody else was quicker.
-        Err(StoreError::Conflict(_)) => Ok(()),
-        other => other.map_err(EngineError::from),
     }
 }
