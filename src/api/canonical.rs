@@ -111,6 +111,12 @@ mod tests {
 
     proptest! {
         #[test]
+        fn two_bodies_are_written_alike_only_if_they_mean_the_same(one in any_json(), two in any_json()) {
+            let alike = canonical_json(&one) == canonical_json(&two);
+            prop_assert_eq!(alike, one == two);
+        }
+
+        #[test]
         fn the_order_of_keys_does_not_matter_and_nothing_is_lost(value in any_json()) {
             prop_assert_eq!(canonical_json(&value), canonical_json(&reversed(&value)));
             let back: Value = serde_json::from_slice(&canonical_json(&value)).expect("JSON");

@@ -3,7 +3,7 @@
 //! Any number of dispatchers may run, anywhere: a claim is one conditional write of the head, and losing one is normal. All that
 //! a dispatcher remembers is a hint; killing it loses nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -65,8 +65,8 @@ struct Hints {
     busy: HashMap<SessionId, Again>,
     /// Not to be handled before. Unix ms.
     later: HashMap<SessionId, u64>,
-    /// Which Sessions an execution is known to run.
-    watched: HashMap<ExecutionId, HashSet<SessionId>>,
+    /// Which Sessions an execution is known to run. Walked in order: the same world goes the same way twice.
+    watched: BTreeMap<ExecutionId, BTreeSet<SessionId>>,
     /// Leases that were seen to have lapsed though nothing proves their workers gone: until when they ran, and since when that
     /// is known.
     silent: HashMap<SessionId, (u64, Instant)>,

@@ -221,7 +221,52 @@ pub struct RunRow {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn any_event() -> impl Strategy<Value = RunEvent> {
+        prop_oneof![
+            3 => Just(RunEvent::Claim),
+            2 => Just(RunEvent::Renew),
+            1 => Just(RunEvent::Release),
+            1 => Just(RunEvent::ProvenGone),
+            1 => Just(RunEvent::LostSight),
+            1 => Just(RunEvent::OperatorRelease),
+        ]
+    }
+
+    proptest! {
+        /// Whatever happens, at most one Run may write, it is the last that claimed, and nobody whose authority ended gets it back.
+        #[test]
+        fn only_the_last_claim_may_write_and_no_authority_returns(events in prop::collection::vec(any_event(), 0..40)) {
+            let mut fence = Fence::default();
+            let mut claims: Vec<(Generation, ExecutionId)> = Vec::new();
+            let mut ended: Vec<(Generation, ExecutionId)> = Vec::new();
+            for (at, event) in events.into_iter().enumerate() {
+                let before = fence.clone();
+                let by = execution(&at.to_string());
+                let refused = match event {
+                    RunEvent::Claim => fence.claim(by.clone(), 10).map(|generation| claims.push((generation, by))).is_err(),
+                    RunEvent::Renew => fence.renew(20).is_err(),
+                    RunEvent::Release => fence.release().is_err(),
+                    RunEvent::ProvenGone => fence.proven_gone().is_err(),
+                    RunEvent::LostSight => fence.lost_sight(5).is_err(),
+                    RunEvent::OperatorRelease => fence.operator_release().is_err(),
+                };
+                prop_assert_eq!(refused, next(before.state(), event).is_err());
+                if refused {
+                    prop_assert_eq!(&fence, &before);
+                }
+                prop_assert!(fence.generation >= before.generation);
+                let writers: Vec<_> = claims.iter().filter(|(g, x)| fence.accepts(*g, x)).collect();
+                prop_assert!(writers.len() <= 1);
+                prop_assert!(writers.iter().all(|writer| Some(*writer) == claims.last()));
+                prop_assert!(ended.iter().all(|(g, x)| !fence.accepts(*g, x)));
+                ended.extend(claims.iter().filter(|(g, x)| !fence.accepts(*g, x)).cloned());
+            }
+        }
+    }
 
     fn execution(name: &str) -> ExecutionId {
         ExecutionId(name.into())

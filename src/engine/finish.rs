@@ -209,6 +209,7 @@ impl Live {
         let mut work = pin!(work);
         loop {
             tokio::select! {
+                biased;
                 done = &mut work => return Ok(done),
                 () = tokio::time::sleep(renew) => self.change(|_| Ok(())).await?,
             }

@@ -236,6 +236,29 @@ mod tests {
         }
 
         #[test]
+        fn every_beginning_of_an_id_could_be_one_and_only_a_whole_one_is(bytes: [u8; 17], cut in 0usize..=ID_CHARS, more in "[a-z2-7A-Z01/_ -]{1,3}") {
+            let id = text(Kind::Session, &bytes);
+            let beginning = &id[..Kind::Session.prefix().len() + cut];
+            prop_assert!(could_be_prefix(Kind::Session, beginning));
+            prop_assert_eq!(well_formed(Kind::Session, beginning), cut == ID_CHARS);
+            prop_assert!(!could_be_prefix(Kind::Turn, beginning));
+            let longer = format!("{id}{more}");
+            prop_assert!(!could_be_prefix(Kind::Session, &longer) && !well_formed(Kind::Session, &longer));
+        }
+
+        #[test]
+        fn a_range_of_ids_holds_those_that_begin_so_and_no_others(ids in prop::collection::vec("[a-z2-7]{3}", 1..20), beginning in "[a-z2-7]{0,3}") {
+            use crate::engine::keys::session_by_id;
+            use crate::engine::ports::Range;
+            let range = Range::prefix("O/o", &session_by_id(&format!("sess_{beginning}")), 9);
+            for id in ids {
+                let sort = session_by_id(&format!("sess_{id}"));
+                let inside = range.from <= sort && range.until.as_ref().is_none_or(|until| sort < *until);
+                prop_assert_eq!(inside, id.starts_with(&beginning));
+            }
+        }
+
+        #[test]
         fn invented_ids_do_not_decode(rest in "[a-z2-7]{26}") {
             prop_assert_eq!(number_of(Kind::Turn, &session('a'), &format!("turn_{rest}")), None);
         }

@@ -111,6 +111,7 @@ impl LazyEnvironment {
         let mut opening = self.environments.open(&spec);
         loop {
             tokio::select! {
+                biased;
                 opened = &mut opening => return opened,
                 () = tokio::time::sleep(RING_AFTER) => self.bell.ring(self.session.as_str()),
             }

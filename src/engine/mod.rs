@@ -3,13 +3,14 @@
 //! Read the nouns first ([`session`], [`turn`], [`item`], [`input`], [`fence`], [`delivery`]), then the journey in this order:
 //! [`accept`] (with [`prepare`]), [`dispatch`] (with [`agenda`] and [`claim`]), [`run`] (with [`work`]), [`observe`], [`settle`]
 //! (with [`finish`]), [`deliver`] (with [`outbox`]), [`recover`], and [`erase`] at the very end.
-//! [`draft`] is the one way in which anything is ever changed.
+//! [`draft`] is the one way in which anything is ever changed; [`check`] states what must hold of the records that result.
 
 pub mod accept;
 mod aftermath;
 pub mod agenda;
 pub mod agents;
 pub mod artifact;
+pub mod check;
 pub mod claim;
 pub mod core;
 pub mod deliver;

@@ -3,7 +3,7 @@
 //! The worker hands inputs to the harness, commits what the harness saw, keeps the lease, hears about cancels and steers, and
 //! settles Turns until the Session owes nothing more. Every commit asserts the fence; the first one that fails ends the Run.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, watch};
@@ -64,6 +64,8 @@ pub struct Worker {
     leaving: watch::Sender<Leaving>,
     /// Who listens for rings of which Session. A Run that parts and the one that follows it may overlap for a moment.
     rung: Mutex<HashMap<SessionId, Vec<Arc<Notify>>>>,
+    /// Grants whose Runs go on here: Session and generation.
+    running: Mutex<BTreeSet<(SessionId, u64)>>,
     /// Sessions that worked here and whose environments may still be open.
     pub(super) kept: tokio::sync::Mutex<HashMap<SessionId, Kept>>,
 }
@@ -83,6 +85,7 @@ impl Worker {
             histories: Histories::default(),
             leaving: watch::Sender::new(Leaving::default()),
             rung: Mutex::default(),
+            running: Mutex::default(),
             kept: tokio::sync::Mutex::default(),
         })
     }
@@ -126,6 +129,10 @@ impl Worker {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn running(&self) -> std::sync::MutexGuard<'_, BTreeSet<(SessionId, u64)>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn stop_listening(&self, session: &SessionId, notify: &Arc<Notify>) {
         let mut rung = self.rung();
         if let Some(listening) = rung.get_mut(session) {
@@ -136,9 +143,14 @@ impl Worker {
         }
     }
 
-    /// Works for the granted Session until it owes nothing more, or the authority ends.
+    /// Works for the granted Session until it owes nothing more, or the authority ends. A grant that comes twice is run once: the
+    /// fence can't tell two Runs of one grant apart.
     pub async fn run(self: &Arc<Self>, grant: RunGrant) {
         let Some(session) = SessionId::parse(&grant.session) else {
+            return;
+        };
+        let Some(_running) = Running::of(self, &session, grant.generation) else {
+            tracing::warn!(%session, generation = grant.generation, "a grant came twice");
             return;
         };
         let notify = Arc::new(Notify::new());
@@ -166,6 +178,30 @@ impl Worker {
             self.say_it_is_over(&session, &grant).await;
             tracing::info!(%session, generation = grant.generation, %stop, "run stopped");
         }
+    }
+}
+
+/// A grant that is being run, until this is dropped.
+struct Running {
+    worker: Arc<Worker>,
+    grant: (SessionId, u64),
+}
+
+impl Running {
+    /// `None`: it is being run already.
+    fn of(worker: &Arc<Worker>, session: &SessionId, generation: u64) -> Option<Running> {
+        let grant = (session.clone(), generation);
+        let fresh = worker.running().insert(grant.clone());
+        fresh.then(|| Running {
+            worker: Arc::clone(worker),
+            grant,
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.worker.running().remove(&self.grant);
     }
 }
 

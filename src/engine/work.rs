@@ -90,23 +90,14 @@ impl Live {
     /// Claims the next queued Turn under this Run, and gives the agent the answers it waited for.
     async fn begin(&mut self) -> Result<(), Stop> {
         let generation = self.grant.generation;
-        if self
-            .loaded
-            .head
-            .turn
-            .as_ref()
-            .is_some_and(|t| t.status == TurnStatus::Queued && !t.begun)
-        {
+        // The Turn at the front may be cancelled at any moment before it began: then there is another one, or none.
+        while let Some(number) = self.not_begun() {
             let Some(attending) = self.attending(&[]).await? else {
                 return Ok(());
             };
-            let number = self.loaded.head.turn.as_ref().map(|t| t.number);
             self.turn_row = None;
             self.change(|draft| match &draft.head.turn {
-                // It may have been cancelled a moment ago: then there is another one, or none.
-                Some(turn) if Some(turn.number) == number => {
-                    begin_turn(draft, &attending, generation)
-                }
+                Some(turn) if turn.number == number => begin_turn(draft, &attending, generation),
                 _ => Ok(()),
             })
             .await?;
@@ -122,6 +113,12 @@ impl Live {
             self.change(|draft| Ok(take_answers(draft, &attending, |_| true)))
                 .await?;
         }
+    }
+
+    /// The active Turn, while no Run has begun it.
+    fn not_begun(&self) -> Option<u64> {
+        let turn = self.loaded.head.turn.as_ref()?;
+        (turn.status == TurnStatus::Queued && !turn.begun).then_some(turn.number)
     }
 
     /// The harness works until the Turn ends (`Some`) or waits for a client (`None`). With it come the operations that the

@@ -25,7 +25,7 @@ const CUTS: usize = 12;
 const LUCK: usize = 12;
 
 #[test]
-fn a_power_cut_loses_nothing_acknowledged_and_is_seen_to_bite() {
+fn p59_a_power_cut_loses_nothing_acknowledged_and_is_seen_to_bite() {
     if let Err(reason) = possible() {
         skip(
             "a_power_cut_loses_nothing_acknowledged_and_is_seen_to_bite",

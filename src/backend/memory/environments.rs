@@ -273,6 +273,7 @@ impl Environment for ScriptedEnvironment {
                 let _ = output.try_send(text.clone().into());
                 let mut lost = self.lost.clone();
                 tokio::select! {
+                    biased;
                     Ok(_) = cancel.wait_for(|asked| *asked) => {
                         self.end(entry, ended(ExecHow::Cancelled, text))
                     }

@@ -164,6 +164,18 @@ mod tests {
         assert_eq!(fs::read_dir(dir.path()).expect("lists").count(), 1);
     }
 
+    proptest::proptest! {
+        /// Whatever an agent called its file, it is written into the directory itself, or nowhere.
+        #[test]
+        fn no_name_of_an_artifact_leads_out_of_the_directory(path in "(/|\\.|[a-zé \u{1}\u{200b}]){0,12}") {
+            let dir = std::env::temp_dir();
+            if let Ok(to) = destination(&dir, &path) {
+                proptest::prop_assert_eq!(to.parent(), Some(&*dir));
+                proptest::prop_assert!(to.file_name().is_some_and(|name| path.ends_with(&*name.to_string_lossy())));
+            }
+        }
+    }
+
     #[test]
     fn a_directory_takes_the_artifacts_own_name() {
         let dir = tempfile::tempdir().expect("a directory");

@@ -6,7 +6,7 @@ mod cancel;
 mod create;
 mod delete;
 mod events;
-mod explain;
+pub mod explain;
 mod get;
 mod items;
 mod list;

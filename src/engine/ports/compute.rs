@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 /// Names one execution of a worker, in a form the backend can find again after any crash (for a process: pid, start time and
 /// boot id).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ExecutionId(pub String);
 

@@ -149,7 +149,7 @@ async fn what_arrives_is_delivered_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_attempt_has_the_same_id_and_the_same_bytes() {
+async fn p09_every_attempt_has_the_same_id_and_the_same_bytes() {
     let answers = vec![failed("503", true); 3];
     let scene = scene(Policy::default(), answers).await;
     let row = becomes(

@@ -119,7 +119,7 @@ async fn a_commit_that_fails_once_in_any_way_changes_nothing_that_can_be_seen() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_third_commit_loses_its_answer_and_nothing_that_can_be_seen_changes() {
+async fn p10_every_third_commit_loses_its_answer_and_nothing_that_can_be_seen_changes() {
     let (_, untroubled) = story(&setup(&Arc::default()).build()).await;
     let seen = std::sync::atomic::AtomicUsize::new(0);
     let faults = move |_: &_| match seen.fetch_add(1, std::sync::atomic::Ordering::SeqCst) % 3 {
@@ -135,7 +135,7 @@ async fn every_third_commit_loses_its_answer_and_nothing_that_can_be_seen_change
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_call_of_worker_or_daemon_that_fails_once_changes_nothing_that_can_be_seen() {
+async fn p16_a_store_call_of_worker_or_daemon_that_fails_once_changes_nothing_that_can_be_seen() {
     let calm = setup(&Arc::default()).build();
     let (_, untroubled) = story(&calm).await;
     let runs = calm.compute.granted().len();

@@ -366,3 +366,28 @@ async fn an_answer_that_a_harness_was_handed_and_waits_for_all_the_same_is_in_it
         );
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_grant_that_reaches_its_worker_twice_is_run_once() {
+    let starts = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&starts);
+    let (world, session) = played(move |_, task, link| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        async move {
+            takes(&task, &link).await;
+            tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+            TurnEnd::Completed
+        }
+    })
+    .await;
+    world.say(&session, "again", "go on").await;
+    let running = || starts.load(Ordering::SeqCst) == 2;
+    assert!(super::world::eventually(async || running()).await);
+    let grant = world.compute.granted().pop().expect("it runs");
+    // As a message that was delivered twice brings it.
+    world.worker.run(grant).await;
+    world.settled(&session).await;
+    world.at_rest().await;
+    assert_eq!(starts.load(Ordering::SeqCst), 2);
+    world.sound();
+}

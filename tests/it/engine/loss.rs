@@ -104,7 +104,7 @@ async fn told_as(world: &World, session: &SessionId, untroubled: &[String], when
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_dies_at_any_instant_is_replaced_in_the_same_turn() {
+async fn p18_a_worker_that_dies_at_any_instant_is_replaced_in_the_same_turn() {
     let calm = setup(&Fuse::none()).build();
     let session = story(&calm).await;
     let untroubled = lines(&calm.items(&session).await);
@@ -187,7 +187,7 @@ async fn a_dispatcher_that_dies_at_any_instant_is_replaced_by_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_frozen_worker_that_wakes_up_later_writes_nothing_at_all() {
+async fn p13_a_frozen_worker_that_wakes_up_later_writes_nothing_at_all() {
     let calm = setup(&Fuse::none()).build();
     let session = story(&calm).await;
     let untroubled = lines(&calm.items(&session).await);
@@ -225,7 +225,7 @@ async fn a_frozen_worker_that_wakes_up_later_writes_nothing_at_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_goes_on_through_one_rolling_restart_after_another() {
+async fn p15_work_goes_on_through_one_rolling_restart_after_another() {
     const RESTARTS: usize = 25;
     let commands: Vec<String> = (0..=RESTARTS)
         .map(|n| format!("@exec c{n}\n@sleep 200"))

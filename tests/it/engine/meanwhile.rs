@@ -195,6 +195,38 @@ async fn a_cancel_at_any_instant_ends_its_turn_and_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_cancel_of_the_turn_that_begins_lets_the_one_behind_it_begin() {
+    let cancel = async |world: &World, session: &SessionId| {
+        world.say_next(session, "third", "@say third").await;
+        let second = rat_things::engine::view::turn_id(session, 2);
+        let event = json!([{ "type": "agent.session.input.cancel", "turn_id": second }]);
+        let accepted = world.send_surely(session, "cancel", event).await;
+        accepted.receipt.outcomes[0].clone()
+    };
+    let mut cancelled = 0;
+    for n in 0.. {
+        let (world, session, outcome, place) = play(n, "@say first", cancel).await;
+        let Some(outcome) = outcome else { break };
+        let turns = world.turns(&session).await;
+        let when = format!("instant {n} ({place}): {outcome:?}");
+        assert_eq!(
+            (turns[0], turns[2]),
+            (TurnStatus::Completed, TurnStatus::Completed),
+            "{when}"
+        );
+        cancelled += usize::from(turns[1] == TurnStatus::Cancelled);
+        let told = lines(&world.items(&session).await);
+        for line in ["User: @say third", "Assistant: third"] {
+            let times = told.iter().filter(|told| *told == line).count();
+            assert_eq!(times, 1, "{when}: {line} in {told:#?}");
+        }
+        // Nobody had to try again.
+        assert_eq!(world.read(&session).await.head.last_error, None, "{when}");
+    }
+    assert!(cancelled > 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_deletion_at_any_instant_leaves_nothing_behind() {
     for n in 0.. {
         let fuse = Fuse::new(Role::Worker, n, Peril::Stops);

@@ -33,7 +33,7 @@ async fn a_run_hears_of_a_cancel_though_another_grant_came_and_went_here() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everything_is_done_though_every_ring_is_lost() {
+async fn p22_everything_is_done_though_every_ring_is_lost() {
     let world = World::new();
     world.bell.lose_rings(true);
     let session = world

@@ -298,8 +298,62 @@ fn size(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+    use std::os::unix::fs::symlink;
+
+    use proptest::prelude::*;
+
     use super::*;
 
+    /// What is under the outputs: a place in up to three directories, and whether it is a link.
+    fn place() -> impl Strategy<Value = (Vec<String>, bool)> {
+        let name = prop_oneof![
+            4 => "[a-c]",
+            1 => Just("..x".to_owned()),
+            1 => Just("-rf".to_owned()),
+            1 => Just("é \n".to_owned()),
+        ];
+        (prop::collection::vec(name, 1..4), prop::bool::weighted(0.2))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        /// Every ordinary file is found under the path that the agent sees, in order, and no link is followed.
+        #[test]
+        fn paths_are_those_of_the_ordinary_files(places in prop::collection::vec(place(), 0..12)) {
+            let workspace = tempfile::tempdir().expect("a temporary directory");
+            let outputs = workspace.path().join("outputs");
+            std::fs::create_dir(&outputs).expect("an empty directory");
+            let mut files = BTreeSet::new();
+            let mut links = BTreeSet::new();
+            for (segments, link) in places {
+                let seen = format!("{OUTPUTS}/{}", segments.join("/"));
+                let at = outputs.join(segments.join("/"));
+                let parent = at.parent().expect("it is below outputs");
+                // What is a file or a link already can't become a directory, and the other way round.
+                let through_link = links.iter().any(|l: &String| seen.starts_with(&format!("{l}/")));
+                if through_link || at.symlink_metadata().is_ok() || std::fs::create_dir_all(parent).is_err() {
+                    continue;
+                }
+                match link {
+                    true => {
+                        symlink("/etc", &at).expect("the name is free");
+                        links.insert(seen);
+                    }
+                    false => {
+                        std::fs::write(&at, "x").expect("the name is free");
+                        files.insert(seen);
+                    }
+                }
+            }
+            let found = walk(workspace.path()).expect("readable").judge(CaptureLimits::default());
+            let paths: Vec<String> = found.files.iter().map(|f| f.path.clone()).collect();
+            prop_assert_eq!(paths, files.into_iter().collect::<Vec<_>>());
+            let left: Vec<String> = found.left_out.iter().map(|l| l.path.clone()).collect();
+            prop_assert_eq!(left, links.into_iter().collect::<Vec<_>>());
+        }
+    }
     #[test]
     fn sizes_read_as_they_were_set() {
         assert_eq!(size(200 << 20), "200 MiB");

@@ -14,7 +14,7 @@ const STOPPING_MS: u64 = 30_000;
 
 /// One reason, with its evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cause {
+pub struct Cause {
     /// A stable word for programs.
     pub code: &'static str,
     /// One sentence for a person.
@@ -23,7 +23,7 @@ pub(super) struct Cause {
 
 /// Why a Session is where it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Explanation {
+pub struct Explanation {
     /// Most telling first; never empty.
     pub causes: Vec<Cause>,
     /// The command that would unblock it, if one would.
@@ -67,7 +67,7 @@ impl Explanation {
 const START: &str = "rat-things daemon start";
 
 /// Why the Session is where it is.
-pub(super) fn explanation(facts: &Facts) -> Explanation {
+pub fn explanation(facts: &Facts) -> Explanation {
     let explained = match (facts.head.fence.state(), &facts.head.turn) {
         (RunState::Quarantined, _) => quarantined(facts),
         (RunState::Leased, turn) => leased(facts, turn.as_ref()),

@@ -14,7 +14,7 @@ use crate::engine::turn::TurnRow;
 
 /// A process somewhere, and whether it exists; `None`: that can't be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Worker {
+pub struct Worker {
     /// Name of the execution.
     pub execution: String,
     /// Whether its process exists.
@@ -32,35 +32,49 @@ impl Worker {
 
 /// A function call that a client answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Call {
+pub struct Call {
+    /// The model's call id.
     pub id: String,
+    /// The function.
     pub name: String,
+    /// Its arguments as JSON.
     pub arguments: String,
 }
 
 /// An accepted message that no agent has yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Waiting {
+pub struct Waiting {
+    /// Its number.
     pub input: u64,
+    /// The Turn it goes to.
     pub turn: u64,
+    /// A Run has it, and has not confirmed it.
     pub in_hand: bool,
+    /// Accepted at. Unix ms.
     pub accepted_ms: u64,
 }
 
 /// See the module.
-pub(super) struct Facts {
+pub struct Facts {
+    /// Which Session.
     pub session: crate::engine::ids::SessionId,
+    /// Its title, if it has one.
     pub title: Option<String>,
+    /// When this was gathered. Unix ms.
     pub now_ms: u64,
+    /// Its head.
     pub head: Head,
     /// The Turn at the front, else the last one.
     pub turn: Option<(u64, TurnRow)>,
+    /// Calls that a client answers.
     pub calls: Vec<Call>,
+    /// Messages that no agent has yet.
     pub waiting: Vec<Waiting>,
     /// Holder of the lease.
     pub owner: Option<Worker>,
     /// Who is missed.
     pub missing: Option<Worker>,
+    /// The daemon that runs, if one does.
     pub daemon: Option<Note>,
     /// Lost workers that a Turn survives.
     pub turn_attempts: u32,

@@ -1,11 +1,12 @@
-//! `sessions explain`: why is it not moving?
+//! `sessions explain`: why is it not moving? [`explanation`] is pure: what is known in, causes out.
 
 mod cause;
 mod facts;
 mod screen;
 
-use self::cause::explanation;
-use self::facts::Facts;
+pub use self::cause::{Cause, Explanation, explanation};
+pub use self::facts::{Call, Facts, Waiting, Worker};
+
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::{CliError, codes};

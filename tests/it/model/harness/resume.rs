@@ -5,7 +5,7 @@ use pretty_assertions::assert_eq;
 use super::*;
 
 #[tokio::test]
-async fn a_turn_that_is_resumed_is_told_what_became_of_each_call() {
+async fn p32_a_turn_that_is_resumed_is_told_what_became_of_each_call() {
     let model = model([scripted::says("done")]);
     let environment = ok_environment();
     let tool = |call_id: &str, outcome| Past::Tool {
