@@ -10,6 +10,7 @@ use rat_things::backend::local::ids::SystemIds;
 use rat_things::backend::local::store::{Durability, SqliteStore, StoreOptions, StoreStats};
 use rat_things::backend::memory::bell::MemoryBell;
 use rat_things::backend::memory::blobs::MemoryBlobs;
+use rat_things::backend::memory::secrets::MemorySecrets;
 use rat_things::engine::core::{Core, Settings};
 use rat_things::engine::ports::{Committed, Store, StoreError};
 
@@ -189,6 +190,7 @@ async fn a_message_that_begins_a_turn_appends_six_pages_or_a_little_more() {
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
         bell: Arc::new(MemoryBell::new()),
+        secrets: Arc::new(MemorySecrets::new()),
         settings: Settings::default(),
     };
     let request = br#"{"environment":{"type":"openai_hosted"},"agent":{"model":"demo"}}"#;

@@ -9,8 +9,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rat_things::api::CallStatus;
 use rat_things::engine::ports::{
-    Claim, ExecSpec, Fenced, Harness, ModelUsage, Observation, Past, Program, Signal, ToolEnd,
-    TurnEnd, TurnLink, TurnTask,
+    Claim, ExecSpec, Fenced, Harness, ModelUsage, Observation, Past, Program, Signal, Steer,
+    ToolEnd, TurnEnd, TurnLink, TurnTask,
 };
 
 use super::faults::Fault;
@@ -200,8 +200,10 @@ impl SimHarness {
     /// Takes what steers the agent.
     async fn steered(&self, link: &mut TurnLink) -> Result<(), Halt> {
         let mut inputs = Vec::new();
-        while let Ok(feed) = link.steer.try_recv() {
-            inputs.push(feed.input);
+        while let Ok(steer) = link.steer.try_recv() {
+            if let Steer::Message(feed) = steer {
+                inputs.push(feed.input);
+            }
         }
         if !inputs.is_empty() {
             self.life.shared.count("steers taken");
@@ -330,6 +332,7 @@ impl SimHarness {
                         call_id: id,
                         name: "ask".into(),
                         arguments: "{}".into(),
+                        background: false,
                     };
                     link.saw(call).await?;
                     waits = true;

@@ -7,6 +7,7 @@ use rat_things::backend::memory::bell::MemoryBell;
 use rat_things::backend::memory::blobs::MemoryBlobs;
 use rat_things::backend::memory::environments::{Scripted, ScriptedEnvironments};
 use rat_things::backend::memory::ids::SeededIds;
+use rat_things::backend::memory::secrets::MemorySecrets;
 use rat_things::engine::core::{Core, Settings};
 use rat_things::engine::ports::{Clock, Environments, ExecSpec, Program};
 use rat_things::engine::run::Worker;
@@ -42,6 +43,7 @@ pub struct Parts {
     /// What every agent does, if that is not drawn for each Turn.
     pub script: Option<&'static [Step]>,
     bell: MemoryBell,
+    secrets: MemorySecrets,
     ids: Arc<SeededIds>,
     environments: ScriptedEnvironments,
     holders: Holders,
@@ -61,6 +63,7 @@ impl Parts {
             sabotage,
             script: None,
             bell: MemoryBell::new(),
+            secrets: MemorySecrets::new(),
             ids: Arc::new(SeededIds::new(seed)),
             environments: ScriptedEnvironments::new(writes_a_file),
             holders: Holders::default(),
@@ -87,6 +90,7 @@ impl Parts {
                 life: Arc::clone(life),
                 bell: self.bell.clone(),
             }),
+            secrets: Arc::new(self.secrets.clone()),
             settings: self.settings.clone(),
         }
     }
@@ -99,6 +103,7 @@ impl Parts {
             clock: Arc::clone(&self.shared) as Arc<dyn Clock>,
             ids: Arc::clone(&self.ids) as _,
             bell: Arc::new(self.bell.clone()),
+            secrets: Arc::new(self.secrets.clone()),
             settings: self.settings.clone(),
         }
     }

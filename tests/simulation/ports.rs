@@ -10,7 +10,8 @@ use rat_things::backend::memory::blobs::{BlobCall, BlobFault, BlobOp, MemoryBlob
 use rat_things::backend::memory::environments::ScriptedEnvironments;
 use rat_things::engine::ports::{
     Bell, BlobError, BlobRef, BlobScope, BlobSource, Blobs, CaptureLimits, Environment,
-    EnvironmentError, EnvironmentSpec, Environments, ExecEnd, ExecSpec, Isolation, Opened, Outputs,
+    EnvironmentError, EnvironmentSpec, Environments, ExecEnd, ExecSpec, Isolation, LiveText,
+    Opened, Outputs,
 };
 use tokio::io::AsyncRead;
 use tokio::sync::{mpsc, watch};
@@ -116,6 +117,16 @@ impl Bell for SimBell {
 
     fn listen_work(&self) -> mpsc::Receiver<String> {
         self.bell.listen_work()
+    }
+
+    fn tell(&self, text: &LiveText) {
+        if self.rings() {
+            self.bell.tell(text);
+        }
+    }
+
+    fn overhear(&self, session: &str) -> mpsc::Receiver<LiveText> {
+        self.bell.overhear(session)
     }
 }
 

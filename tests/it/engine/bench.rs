@@ -74,6 +74,7 @@ impl Bench {
         let config = Config {
             agent: Arc::new(SessionAgent::of_model("agent_a", "demo")),
             environment: None,
+            variables: None,
             metadata: BTreeMap::new(),
         };
         draft.insert(keys::CONFIG.to_owned(), &config);

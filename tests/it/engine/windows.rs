@@ -8,6 +8,7 @@ use rat_things::backend::memory::bell::MemoryBell;
 use rat_things::backend::memory::blobs::MemoryBlobs;
 use rat_things::backend::memory::clock::ManualClock;
 use rat_things::backend::memory::ids::SeededIds;
+use rat_things::backend::memory::secrets::MemorySecrets;
 use rat_things::engine::core::{Core, Settings};
 use rat_things::engine::ports::{Change, Commit, CommitId, Guard, Record, Store, Write};
 use rat_things::engine::read::ListQuery;
@@ -37,6 +38,7 @@ async fn core_over(records: Vec<Record>) -> Core {
         clock: Arc::new(ManualClock::default()),
         ids: Arc::new(SeededIds::new(1)),
         bell: Arc::new(MemoryBell::new()),
+        secrets: Arc::new(MemorySecrets::new()),
         settings: Settings::default(),
     }
 }
