@@ -85,6 +85,10 @@ pub fn abandoned(draft: &mut Draft) {
 }
 
 fn turned(draft: &mut Draft, status: EnvironmentStatus, why: Option<(String, String)>) {
+    // Nobody reads a deleted Session's journal, and nothing is written behind its end (I14).
+    if draft.head.deleted_ms.is_some() {
+        return;
+    }
     if draft.head.environment_status.replace(status) != Some(status) {
         let turn = draft.head.turn.as_ref().map(|turn| turn.number);
         draft.note(Entry::Environment {
@@ -126,5 +130,45 @@ pub(super) fn event(
         EnvironmentStatus::Suspended => Event::EnvironmentSuspended(event),
         EnvironmentStatus::Expired => Event::EnvironmentExpired(event),
         EnvironmentStatus::Failed => Event::EnvironmentFailed(event),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::core::Loaded;
+    use crate::engine::keys;
+    use crate::engine::ports::Ids;
+    use crate::engine::session::Head;
+
+    /// Every id is the same.
+    struct Zeros;
+
+    impl Ids for Zeros {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(0);
+        }
+    }
+
+    /// Sort keys that one change writes.
+    fn written(deleted_ms: Option<u64>, change: impl FnOnce(&mut Draft)) -> Vec<String> {
+        let session = SessionId::parse(&format!("sess_{}", "b".repeat(26))).expect("well formed");
+        let mut head = Head::new("o".into(), 1);
+        head.deleted_ms = deleted_ms;
+        head.environment_status = Some(EnvironmentStatus::Connected);
+        let loaded = Loaded { head, version: 1 };
+        let mut draft = Draft::of(&session, &loaded, 2);
+        change(&mut draft);
+        let (commit, _) = draft.seal(&Zeros);
+        commit.writes.into_iter().map(|w| w.key.sort).collect()
+    }
+
+    #[test]
+    fn a_deleted_session_tells_nothing_of_its_environment() {
+        let journal = keys::journal(1);
+        for change in [abandoned, suspended] {
+            assert!(written(None, change).contains(&journal));
+            assert!(!written(Some(2), change).contains(&journal));
+        }
     }
 }
