@@ -136,6 +136,7 @@ impl Live {
         let (steer, steered) = mpsc::channel(MAX_PENDING + MAX_OPEN_CALLS);
         let (signal, signalled) = watch::channel(Signal::None);
         let feed = self.claimed_feed(turn.number).await?;
+        self.offered = feed.iter().map(|feed| feed.input).max().unwrap_or(0);
         let worker = Arc::clone(&self.worker);
         let head = self.loaded.head.clone();
         let history = patiently(|| {
