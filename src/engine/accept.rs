@@ -70,7 +70,7 @@ pub fn decide(
                         joined: joined_by(&batch[at + 1..]),
                     },
                 };
-                message(draft, content, place)?
+                message(draft, rows, content, place)?
             }
             Prepared::Cancel { turn } => cancel(draft, rows, *turn)?,
             Prepared::ToolResult {
@@ -116,7 +116,12 @@ enum Place<'a> {
     },
 }
 
-fn message(draft: &mut Draft, content: &Body, place: Place) -> Result<Outcome, EngineError> {
+fn message(
+    draft: &mut Draft,
+    rows: &Rows,
+    content: &Body,
+    place: Place,
+) -> Result<Outcome, EngineError> {
     if draft.head.pending.len() >= MAX_PENDING {
         return Err(EngineError::Conflict(format!(
             "{MAX_PENDING} inputs wait for this session's agent already; wait for it, or cancel its turn"
@@ -155,6 +160,14 @@ fn message(draft: &mut Draft, content: &Body, place: Place) -> Result<Outcome, E
         claimed: 0,
         item: None,
     });
+    if draft
+        .head
+        .turn
+        .as_ref()
+        .is_some_and(|active| active.number == turn && rests(active))
+    {
+        resume(draft, rows, turn)?;
+    }
     record(
         draft,
         Submission::Message {
@@ -164,6 +177,29 @@ fn message(draft: &mut Draft, content: &Body, place: Place) -> Result<Outcome, E
         InputState::Accepted,
     );
     Ok(outcome)
+}
+
+/// Whether a Turn waits for nothing but answers without which its agent goes on: then a message is not kept waiting for them.
+pub fn rests(turn: &ActiveTurn) -> bool {
+    turn.asks_client() && turn.awaits_only_background()
+}
+
+/// A Turn that waited goes on.
+fn resume(draft: &mut Draft, rows: &Rows, number: u64) -> Result<(), EngineError> {
+    let missing = || EngineError::Conflict("the turn that waits was not read".to_owned());
+    let mut row = rows.of(number).ok_or_else(missing)?.turn;
+    let Some(turn) = &mut draft.head.turn else {
+        return Err(missing());
+    };
+    turn.status = next_turn(turn.status, TurnEvent::Answered)
+        .map_err(|e| EngineError::Conflict(e.to_string()))?;
+    row.status = turn.status;
+    draft.put(keys::turn(number), &row);
+    draft.note(Entry::Turn {
+        t: number,
+        s: row.status,
+    });
+    Ok(())
 }
 
 /// The Turn that a message goes to.
@@ -316,15 +352,7 @@ fn tool_result(
     };
     let resumes = turn.status == TurnStatus::Waiting && !turn.awaits_answers();
     if resumes {
-        let mut row = rows.of(named).ok_or_else(unknown)?.turn;
-        turn.status = next_turn(turn.status, TurnEvent::Answered)
-            .map_err(|e| EngineError::Conflict(e.to_string()))?;
-        row.status = turn.status;
-        draft.put(keys::turn(named), &row);
-        draft.note(Entry::Turn {
-            t: named,
-            s: row.status,
-        });
+        resume(draft, rows, named)?;
     }
     let submission = Submission::ToolResult {
         call_id: call_id.to_owned(),
@@ -450,7 +478,7 @@ impl Core {
         }))
     }
 
-    /// The rows that a batch needs: none, when it only brings messages.
+    /// The rows that a batch needs: none, when it only brings messages and no Turn rests that they would wake.
     async fn rows_for(
         &self,
         session: &SessionId,
@@ -458,7 +486,8 @@ impl Core {
         batch: &[Prepared],
     ) -> Result<Rows, EngineError> {
         let mut rows = Rows::default();
-        if batch.iter().all(|p| matches!(p, Prepared::Message { .. })) {
+        let wakes = loaded.head.turn.as_ref().is_some_and(rests);
+        if !wakes && batch.iter().all(|p| matches!(p, Prepared::Message { .. })) {
             return Ok(rows);
         }
         if let Some(turn) = &loaded.head.turn {

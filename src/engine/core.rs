@@ -81,7 +81,7 @@ pub struct Core {
     pub clock: Arc<dyn Clock>,
     /// Randomness.
     pub ids: Arc<dyn Ids>,
-    /// Wake-ups.
+    /// Wake-ups, and words for who follows.
     pub bell: Arc<dyn Bell>,
     /// Numbers.
     pub settings: Settings,

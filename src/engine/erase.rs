@@ -56,7 +56,12 @@ impl Core {
                 _ => break,
             }
         }
-        let head = Key::new(partition, keys::HEAD);
+        self.erase_head(session, loaded).await
+    }
+
+    /// The last row, and what leads to it.
+    async fn erase_head(&self, session: &SessionId, loaded: &Loaded) -> Result<(), EngineError> {
+        let head = Key::new(keys::session_partition(session), keys::HEAD);
         let mut writes = vec![Write {
             key: head,
             guard: Guard::Version(loaded.version),

@@ -90,38 +90,8 @@ impl Core {
                 })
             }
             Entry::Turn { t, s } => self.turn_event(read, event_id, *t, *s).await?,
-            Entry::Added { i } | Entry::Done { i } => {
-                let Some(item) = self.items(read, &[*i]).await?.into_iter().next() else {
-                    return Ok(None);
-                };
-                let row: super::item::ItemRow = self
-                    .row(&read.id, keys::item(*i))
-                    .await?
-                    .ok_or_else(|| EngineError::not_found("item", i.to_string()))?;
-                let turn_id = Some(view::turn_id(&read.id, row.turn));
-                let (output_index, item) = (row.output_index, Box::new(item));
-                match (entry, output_index) {
-                    (Entry::Done { .. }, Some(output_index)) => {
-                        Some(Event::ItemDone(ItemDoneEvent {
-                            event_id,
-                            item,
-                            output_index,
-                            session_id,
-                            turn_id,
-                            obfuscation: None,
-                        }))
-                    }
-                    (Entry::Done { .. }, None) => None,
-                    _ => Some(Event::ItemAdded(ItemAddedEvent {
-                        event_id,
-                        item,
-                        output_index,
-                        session_id,
-                        turn_id,
-                        obfuscation: None,
-                    })),
-                }
-            }
+            Entry::Added { i } => self.item_event(read, event_id, *i, false).await?,
+            Entry::Done { i } => self.item_event(read, event_id, *i, true).await?,
             Entry::Environment { s, t, w } => Some(environment::event(
                 &read.id,
                 environment_id(read),
@@ -137,6 +107,45 @@ impl Core {
                 obfuscation: None,
             })),
         })
+    }
+
+    /// An Item that appeared, or that is `done`; the latter is only told of what an agent made.
+    async fn item_event(
+        &self,
+        read: &SessionRead,
+        event_id: String,
+        number: u64,
+        done: bool,
+    ) -> Result<Option<Event>, EngineError> {
+        let Some(item) = self.items(read, &[number]).await?.into_iter().next() else {
+            return Ok(None);
+        };
+        let row: super::item::ItemRow = self
+            .row(&read.id, keys::item(number))
+            .await?
+            .ok_or_else(|| EngineError::not_found("item", number.to_string()))?;
+        let (session_id, turn_id) = (read.id.to_string(), Some(view::turn_id(&read.id, row.turn)));
+        let (output_index, item) = (row.output_index, Box::new(item));
+        if !done {
+            return Ok(Some(Event::ItemAdded(ItemAddedEvent {
+                event_id,
+                item,
+                output_index,
+                session_id,
+                turn_id,
+                obfuscation: None,
+            })));
+        }
+        Ok(output_index.map(|output_index| {
+            Event::ItemDone(ItemDoneEvent {
+                event_id,
+                item,
+                output_index,
+                session_id,
+                turn_id,
+                obfuscation: None,
+            })
+        }))
     }
 
     /// The Session as it is, with the status that the event is about.

@@ -13,6 +13,7 @@ use super::lazy::LazyEnvironment;
 use super::observe::{Op, apply};
 use super::ports::{BlobScope, BlobSource, CaptureLimits, Environment, LeftOut};
 use super::run::{Live, Stop};
+use super::session::ActiveTurn;
 use super::settle::{CALLS_PER_COMMIT, Ending, close_some_calls, end_turn, pause_turn};
 use super::turn::{Capture, Failure};
 
@@ -107,7 +108,7 @@ impl Live {
         };
         // A harness may wait for an answer that it was just handed: whoever goes on finds it in the history.
         let answered = std::mem::take(&mut self.answers_handed);
-        let waits_for_none = |turn: &super::session::ActiveTurn| turn.calls.is_empty();
+        let waits_for_none = |turn: &ActiveTurn| turn.calls.is_empty();
         if !answered && self.loaded.head.turn.as_ref().is_some_and(waits_for_none) {
             let message = "the harness waits, but no function call is open".to_owned();
             let failure = Failure {
@@ -117,11 +118,20 @@ impl Live {
             return self.settle(Ending::Failed(failure), None, Vec::new()).await;
         }
         let run = self.ended("waiting");
+        let offered = self.offered;
         let generation = self.grant.generation;
         self.change(|draft| {
-            let goes_on =
-                |turn: &super::session::ActiveTurn| !turn.awaits_answers() || turn.cancel.is_some();
-            if draft.head.turn.as_ref().is_none_or(goes_on) {
+            let head = &draft.head;
+            // A message that came too late for the harness; one that it was given and left is not offered again and again.
+            let is_new = |turn: &ActiveTurn| {
+                let mut pending = head.pending.iter();
+                pending.any(|message| message.turn == turn.number && message.input > offered)
+            };
+            let goes_on = |turn: &ActiveTurn| {
+                let hears = turn.awaits_only_background() && is_new(turn);
+                !turn.awaits_answers() || turn.cancel.is_some() || hears
+            };
+            if head.turn.as_ref().is_none_or(goes_on) {
                 return Ok(true);
             }
             pause_turn(draft, &attending).map_err(|e| EngineError::Conflict(e.to_string()))?;

@@ -289,32 +289,42 @@ async fn past_of(core: &Core, scope: &BlobScope, body: ItemBody) -> Result<Past,
             background,
         } => {
             let arguments = as_text(core.fetch(scope, &arguments).await?);
-            if background && status != CallStatus::Incomplete {
-                return Ok(Past::Background {
-                    call_id,
-                    name,
-                    arguments,
-                    open: status == CallStatus::InProgress,
-                });
-            }
-            // Nobody will answer a call that was closed: a harness must not wait for it.
-            let output = (status == CallStatus::Incomplete).then(|| FunctionAnswer {
-                success: false,
-                output: serde_json::Value::Null,
-                error: Some(CLOSED_CALL.to_owned()),
-            });
-            Past::Function {
-                call_id,
-                name,
-                arguments,
-                output,
-            }
+            called(call_id, name, arguments, (status, background))
         }
         // Handled by the caller, which has the inputs.
         ItemBody::User { .. } | ItemBody::FunctionOutput { .. } => Past::User {
             content: Vec::new(),
         },
     })
+}
+
+/// A function call by its Item's status, and whether the agent waits for its answer.
+fn called(
+    call_id: String,
+    name: String,
+    arguments: String,
+    (status, background): (CallStatus, bool),
+) -> Past {
+    if background && status != CallStatus::Incomplete {
+        return Past::Background {
+            call_id,
+            name,
+            arguments,
+            open: status == CallStatus::InProgress,
+        };
+    }
+    // Nobody will answer a call that was closed: a harness must not wait for it.
+    let output = (status == CallStatus::Incomplete).then(|| FunctionAnswer {
+        success: false,
+        output: serde_json::Value::Null,
+        error: Some(CLOSED_CALL.to_owned()),
+    });
+    Past::Function {
+        call_id,
+        name,
+        arguments,
+        output,
+    }
 }
 
 /// Gives the newest unanswered call with this id its answer: in its place, or here if the agent did not wait for it.

@@ -61,35 +61,7 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
             draft.note(Entry::Done { i: number });
             made_progress(draft);
         }
-        Op::Function {
-            call_id,
-            name,
-            arguments,
-            background,
-        } => {
-            let open = draft.head.turn.as_ref().map_or(0, |turn| turn.calls.len());
-            let room = open < MAX_OPEN_CALLS;
-            let body = ItemBody::Function {
-                call_id: call_id.clone(),
-                name: name.clone(),
-                arguments: arguments.clone(),
-                status: match room {
-                    true => CallStatus::InProgress,
-                    false => CallStatus::Incomplete,
-                },
-                background: *background,
-            };
-            let item = add_output(draft, turn, body);
-            match &mut draft.head.turn {
-                Some(active) if room => {
-                    active
-                        .calls
-                        .push(OpenCall::new(call_id, item).in_background(*background));
-                }
-                _ => draft.note(Entry::Done { i: item }),
-            }
-            made_progress(draft);
-        }
+        Op::Function { .. } => called(draft, op, turn),
         Op::Began { claim, arguments } => {
             let body = ItemBody::Call {
                 call_id: claim.call_id.clone(),
@@ -121,6 +93,41 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
         Op::Opened { lost } => environment::opened(draft, *lost),
         Op::Troubled(trouble) => environment::troubled(draft, trouble),
     }
+}
+
+/// A function call: open for its client, or closed at once where too many are.
+fn called(draft: &mut Draft, op: &Op, turn: u64) {
+    let Op::Function {
+        call_id,
+        name,
+        arguments,
+        background,
+    } = op
+    else {
+        return;
+    };
+    let open = draft.head.turn.as_ref().map_or(0, |turn| turn.calls.len());
+    let room = open < MAX_OPEN_CALLS;
+    let body = ItemBody::Function {
+        call_id: call_id.clone(),
+        name: name.clone(),
+        arguments: arguments.clone(),
+        status: match room {
+            true => CallStatus::InProgress,
+            false => CallStatus::Incomplete,
+        },
+        background: *background,
+    };
+    let item = add_output(draft, turn, body);
+    match &mut draft.head.turn {
+        Some(active) if room => {
+            active
+                .calls
+                .push(OpenCall::new(call_id, item).in_background(*background));
+        }
+        _ => draft.note(Entry::Done { i: item }),
+    }
+    made_progress(draft);
 }
 
 fn took(draft: &mut Draft, inputs: &[u64], turn: u64, generation: u64) {

@@ -218,6 +218,8 @@ pub(super) struct Live {
     pub(super) environment: Option<EnvironmentSpec>,
     /// What is being written and not recorded yet.
     pub(super) texts: LiveTexts,
+    /// The newest message that the harness was given when it was started last.
+    pub(super) offered: u64,
     /// The harness that works now, or worked last, was handed answers while it worked.
     pub(super) answers_handed: bool,
     /// The Turn that paused in this Run, and perhaps goes on in it.
@@ -265,6 +267,7 @@ impl Live {
             row,
             rung,
             texts: LiveTexts::new(session.to_string(), grant.generation),
+            offered: 0,
             answers_handed: false,
             paused: None,
             turn_row: None,

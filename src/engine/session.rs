@@ -213,6 +213,12 @@ impl ActiveTurn {
         self.calls.iter().any(|call| call.answer.is_none())
     }
 
+    /// Whether the agent can go on without every answer that a client owes.
+    pub fn awaits_only_background(&self) -> bool {
+        let mut awaited = self.calls.iter().filter(|call| call.answer.is_none());
+        awaited.all(OpenCall::is_background)
+    }
+
     /// Whether nothing goes on until a client answers.
     pub fn asks_client(&self) -> bool {
         self.status == TurnStatus::Waiting && self.awaits_answers() && self.cancel.is_none()

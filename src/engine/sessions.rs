@@ -12,7 +12,8 @@ use super::error::EngineError;
 use super::ids::{self, Kind, SessionId, sha256_hex};
 use super::keys;
 use super::ports::{
-    Change, EnvironmentSpec, Guard, Isolation, Key, Network, SecretRef, StoreError, Write,
+    BlobScope, Change, EnvironmentSpec, Guard, Isolation, Key, Network, SecretRef, StoreError,
+    Write,
 };
 use super::receipt::{CreateReceipt, Outcome};
 use super::session::Head;
@@ -89,17 +90,7 @@ impl Core {
         let now_ms = self.clock.now_ms();
         let mut head = Head::new(owner.to_owned(), now_ms);
         head.isolation = isolation_note(config.environment.as_ref());
-        let events: Vec<InputEvent> = params
-            .input
-            .clone()
-            .map(|input| {
-                InputEvent::Message(MessageInput {
-                    input: input.into_messages(),
-                    delivery: None,
-                })
-            })
-            .into_iter()
-            .collect();
+        let events: Vec<InputEvent> = first_input(params).into_iter().collect();
         let batch = match events.is_empty() {
             true => Vec::new(),
             false => self.prepare(owner, &session, &head, &events).await?,
@@ -125,12 +116,8 @@ impl Core {
         }
         let (commit, _) = draft.seal(&*self.ids);
         let committed = self.commit_once(commit).await;
-        let refused = matches!(&committed, Err(error) if !matches!(error, StoreError::Unknown(_)));
-        if refused && config.variables.is_some() {
-            // Nothing points at the values, and nothing will: what can't be erased now stays sealed.
-            if let Err(error) = self.secrets.erase(&scope).await {
-                tracing::warn!(%session, %error, "values of a session that was not created are left behind");
-            }
+        if config.variables.is_some() {
+            self.forget_values_unless_stored(&scope, &committed).await;
         }
         match (committed, receipt_key) {
             (Ok(()), _) => {
@@ -147,6 +134,21 @@ impl Core {
                 .await?
                 .ok_or(EngineError::Busy { attempts: 1 }),
             (Err(error), _) => Err(error.into()),
+        }
+    }
+
+    /// Values of a Session that was certainly not created: nothing points at them, and nothing will. What can't be erased now stays
+    /// sealed.
+    async fn forget_values_unless_stored(
+        &self,
+        scope: &BlobScope,
+        committed: &Result<(), StoreError>,
+    ) {
+        if let Ok(()) | Err(StoreError::Unknown(_)) = committed {
+            return;
+        }
+        if let Err(error) = self.secrets.erase(scope).await {
+            tracing::warn!(session = scope.session, %error, "values of a session that was not created are left behind");
         }
     }
 
@@ -364,6 +366,15 @@ impl Core {
             change,
         }
     }
+}
+
+/// The input that comes with a creation.
+fn first_input(params: &SessionCreateParams) -> Option<InputEvent> {
+    let input = params.input.clone()?.into_messages();
+    Some(InputEvent::Message(MessageInput {
+        input,
+        delivery: None,
+    }))
 }
 
 /// The variables that a stored value holds; `None` if it holds something else.

@@ -12,7 +12,7 @@ pub enum TurnEvent {
     Claim,
     /// The agent waits for function results.
     Wait,
-    /// The last awaited result was accepted.
+    /// The last awaited result was accepted, or a message for an agent that need not wait for it.
     Answered,
     /// The agent is done.
     Complete,

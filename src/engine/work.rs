@@ -17,8 +17,8 @@ use super::lazy::LazyEnvironment;
 use super::live::Place;
 use super::observe::{Op, apply};
 use super::ports::{
-    Claim, Delta, Environment, Fenced, FromHarness, LivePart, Observation, Signal, Steer, TurnEnd,
-    TurnLink, TurnTask,
+    Claim, Delta, Environment, Fenced, FromHarness, LivePart, Observation, Signal, Steer, ToolEnd,
+    TurnEnd, TurnLink, TurnTask,
 };
 use super::run::{Leaving, Live, Stop, patiently};
 use super::session::{ActiveTurn, MAX_OPEN_CALLS, MAX_PENDING};
@@ -133,6 +133,7 @@ impl Live {
         let (steer, steered) = mpsc::channel(MAX_PENDING + MAX_OPEN_CALLS);
         let (signal, signalled) = watch::channel(Signal::None);
         let feed = self.claimed_feed(turn.number).await?;
+        self.offered = feed.iter().map(|feed| feed.input).max().unwrap_or(0);
         let worker = Arc::clone(&self.worker);
         let head = self.loaded.head.clone();
         let history = patiently(|| {
@@ -368,30 +369,10 @@ impl Live {
                 call_id,
                 end,
                 output,
-            } => {
-                let Some((number, mut row)) = desk.calls.remove(&call_id) else {
-                    tracing::warn!(session = %self.session, call_id, "a call ended that was never claimed");
-                    return Ok(());
-                };
-                let told = match output.strip_suffix(&end.output) {
-                    Some("") => None,
-                    Some(first) if first.len() <= TOLD_FIRST_BYTES => {
-                        Some(Told::Before(first.to_owned()))
-                    }
-                    Some(_) | None => Some(Told::Instead(self.keep(output.into()).await?)),
-                };
-                let ended = CallState::Done {
-                    status: end.status,
-                    exit_code: end.exit_code,
-                    output: self.keep(end.output.into()).await?,
-                    told,
-                    duration_ms: end.duration_ms,
-                };
-                if let ItemBody::Call { state, .. } = &mut row.body {
-                    *state = ended;
-                }
-                Op::Ended(number, Box::new(row))
-            }
+            } => match self.tool_ended(desk, &call_id, end, output).await? {
+                Some(op) => op,
+                None => return Ok(()),
+            },
             Observation::ModelCall(usage) => Op::ModelCall(usage),
             Observation::Delta(delta) => {
                 self.write_live(desk, delta);
@@ -399,6 +380,36 @@ impl Live {
             }
         };
         self.push(desk, op).await
+    }
+
+    /// A claimed call ended: its final row, with its large bodies stored.
+    async fn tool_ended(
+        &self,
+        desk: &mut Desk,
+        call_id: &str,
+        end: ToolEnd,
+        output: String,
+    ) -> Result<Option<Op>, Stop> {
+        let Some((number, mut row)) = desk.calls.remove(call_id) else {
+            tracing::warn!(session = %self.session, call_id, "a call ended that was never claimed");
+            return Ok(None);
+        };
+        let told = match output.strip_suffix(&end.output) {
+            Some("") => None,
+            Some(first) if first.len() <= TOLD_FIRST_BYTES => Some(Told::Before(first.to_owned())),
+            Some(_) | None => Some(Told::Instead(self.keep(output.into()).await?)),
+        };
+        let ended = CallState::Done {
+            status: end.status,
+            exit_code: end.exit_code,
+            output: self.keep(end.output.into()).await?,
+            told,
+            duration_ms: end.duration_ms,
+        };
+        if let ItemBody::Call { state, .. } = &mut row.body {
+            *state = ended;
+        }
+        Ok(Some(Op::Ended(number, Box::new(row))))
     }
 
     async fn push(&mut self, desk: &mut Desk, op: Op) -> Result<(), Stop> {

@@ -151,3 +151,46 @@ async fn a_call_that_is_open_when_its_turn_is_cancelled_is_closed() {
     world.settled(&session).await;
     world.sound();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_message_reaches_an_agent_that_waits_only_for_what_it_need_not_wait_for() {
+    // It comes while the agent works, at the moment in which it rests, and behind that.
+    for delay_ms in 0..40 {
+        let world = World::new();
+        let session = world
+            .create(request("@call ask {}\n@slow 5 one two three"))
+            .await;
+        asked(&world, &session).await;
+        tokio::time::sleep(Duration::from_millis(delay_ms)).await;
+        world.say(&session, "more", "@say more").await;
+        let more = "Assistant: more";
+        world
+            .until(&session, |s| s.status == SessionStatus::RequiresAction)
+            .await;
+        for _ in 0..1_000 {
+            if lines(&world.items(&session).await)
+                .iter()
+                .any(|line| line == more)
+            {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let told = lines(&world.items(&session).await);
+        assert!(
+            told.iter().any(|line| line == more),
+            "{delay_ms}: {told:#?}"
+        );
+        world
+            .until(&session, |s| s.status == SessionStatus::RequiresAction)
+            .await;
+        answer(&world, &session).await;
+        world.settled(&session).await;
+        assert_eq!(
+            world.turns(&session).await,
+            [TurnStatus::Completed],
+            "after {delay_ms} ms"
+        );
+        world.sound();
+    }
+}

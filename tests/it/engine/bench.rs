@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rat_things::api::SessionAgent;
 use rat_things::backend::memory::ids::SeededIds;
-use rat_things::engine::accept::{Rows, decide};
+use rat_things::engine::accept::{Rows, decide, rests};
 use rat_things::engine::claim::{begin_turn, claim};
 use rat_things::engine::core::{Loaded, Settings, encode};
 use rat_things::engine::deliver::{Attempt, Policy, answer_event, sweep};
@@ -191,7 +191,8 @@ impl Bench {
     pub fn accept(&mut self, batch: &[Prepared]) -> Result<Vec<Outcome>, EngineError> {
         let head = self.head();
         let mut rows = Rows::default();
-        if batch.iter().any(|p| !matches!(p, Prepared::Message { .. })) {
+        let wakes = head.turn.as_ref().is_some_and(rests);
+        if wakes || batch.iter().any(|p| !matches!(p, Prepared::Message { .. })) {
             rows.active = head
                 .turn
                 .as_ref()

@@ -391,3 +391,29 @@ async fn a_grant_that_reaches_its_worker_twice_is_run_once() {
     assert_eq!(starts.load(Ordering::SeqCst), 2);
     world.sound();
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_message_that_a_harness_never_takes_does_not_keep_its_turn_from_waiting() {
+    let (world, session) = played(|started, task, link| async move {
+        let call = Observation::FunctionCall {
+            call_id: "c".into(),
+            name: "ask".into(),
+            arguments: "{}".into(),
+            background: true,
+        };
+        if started == 0 {
+            takes(&task, &link).await;
+            link.saw(call).await.expect("live");
+        }
+        TurnEnd::Waiting
+    })
+    .await;
+    world.say(&session, "k", "are you there").await;
+    world.at_rest().await;
+    world.settled(&session).await;
+    assert_eq!(
+        status(&world, &session).await,
+        SessionStatus::RequiresAction
+    );
+    world.sound();
+}
