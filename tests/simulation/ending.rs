@@ -61,6 +61,7 @@ pub async fn come_to_rest(world: &World) {
         shared.broken("liveness", &what);
     }
     explain::all(world, true);
+    commands(world);
     kept(world);
     whole(world);
     followed(world).await;
@@ -227,6 +228,23 @@ fn kept(world: &World) {
             }
         }
     });
+}
+
+/// No command ran more often than it was recorded as claimed.
+fn commands(world: &World) {
+    let mut ran = world.parts.commands();
+    world.parts.watch.each(|_, watched| {
+        for (command, times) in &watched.commands {
+            if let Some(ran) = ran.get_mut(command) {
+                *ran = ran.saturating_sub(*times);
+            }
+        }
+    });
+    ran.retain(|_, times| *times > 0);
+    if !ran.is_empty() {
+        let what = format!("commands ran more often than they were claimed: {ran:?}");
+        world.shared.broken("I7", &what);
+    }
 }
 
 /// The store read from the beginning says the same as what was gathered commit by commit.

@@ -30,6 +30,8 @@ mod faults;
 mod fleet;
 /// One life of a program.
 mod life;
+/// A model for the real harness.
+mod model;
 /// The world outside.
 mod outside;
 /// What programs are made of.

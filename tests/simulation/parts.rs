@@ -1,7 +1,9 @@
 //! What the programs of a world are made of, and how one gets its ports.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use rat_things::backend::harness::responses::{Options, ResponsesHarness};
 use rat_things::backend::memory::MemoryStore;
 use rat_things::backend::memory::bell::MemoryBell;
 use rat_things::backend::memory::blobs::MemoryBlobs;
@@ -9,12 +11,13 @@ use rat_things::backend::memory::environments::{Scripted, ScriptedEnvironments};
 use rat_things::backend::memory::ids::SeededIds;
 use rat_things::backend::memory::secrets::MemorySecrets;
 use rat_things::engine::core::{Core, Settings};
-use rat_things::engine::ports::{Clock, Environments, ExecSpec, Program};
+use rat_things::engine::ports::{Clock, Environments, ExecSpec, Harness, Program};
 use rat_things::engine::run::Worker;
 
 use super::agent::SimHarness;
 use super::courier::Post;
 use super::life::{Life, Role};
+use super::model::SimModel;
 use super::outside::Outside;
 use super::plan::Step;
 use super::ports::{self, Holders, SimBell, SimBlobs, SimEnvironments};
@@ -40,6 +43,8 @@ pub struct Parts {
     pub post: Arc<Post>,
     /// What is wrong on purpose.
     pub sabotage: Sabotage,
+    /// Agents are driven by the real harness, over a model that follows its users' words.
+    pub real: bool,
     /// What every agent does, if that is not drawn for each Turn.
     pub script: Option<&'static [Step]>,
     bell: MemoryBell,
@@ -61,6 +66,7 @@ impl Parts {
             outside: Arc::default(),
             post: Arc::default(),
             sabotage,
+            real: false,
             script: None,
             bell: MemoryBell::new(),
             secrets: MemorySecrets::new(),
@@ -119,17 +125,33 @@ impl Parts {
 
     /// A worker process.
     pub fn worker(&self, life: &Arc<Life>) -> Arc<Worker> {
-        let harness = SimHarness {
-            life: Arc::clone(life),
-            outside: Arc::clone(&self.outside),
-            watch: Arc::clone(&self.watch),
-            script: self.script,
-            sabotage: self.sabotage,
+        let harness: Arc<dyn Harness> = match self.real {
+            true => {
+                let life = Arc::clone(life);
+                let model = Arc::new(SimModel { life });
+                Arc::new(ResponsesHarness::new(model, Options::default()))
+            }
+            false => Arc::new(SimHarness {
+                life: Arc::clone(life),
+                outside: Arc::clone(&self.outside),
+                watch: Arc::clone(&self.watch),
+                script: self.script,
+                sabotage: self.sabotage,
+            }),
         };
         let environments = self.environments(life);
-        let worker = Worker::new(self.core(life), Arc::new(harness), environments);
+        let worker = Worker::new(self.core(life), harness, environments);
         worker.listen();
         worker
+    }
+
+    /// Every command that was ever begun in an environment, with how often.
+    pub fn commands(&self) -> BTreeMap<String, u64> {
+        let mut ran = BTreeMap::new();
+        for executed in self.environments.log() {
+            *ran.entry(executed.text).or_default() += 1;
+        }
+        ran
     }
 
     /// The processes that a dead program had begun die with it.

@@ -146,9 +146,22 @@ impl User {
         }
     }
 
+    /// Words that a model which follows its users can follow; each of them once in the world.
     fn words(&self, most: u64) -> String {
-        let words = 1 + self.shared.below(most) * 12;
-        format!("{} ", self.shared.below(1_000)).repeat(words as usize)
+        let lines = 1 + self.shared.below(most * 2);
+        let line = |_| {
+            let unique = self.shared.below(u64::MAX);
+            match self.shared.below(8) {
+                0 | 1 => format!("@say {unique}"),
+                2 => format!("@say {}", format!("{unique} ").repeat(6)),
+                3 => format!("@reason {unique}"),
+                4 | 5 => format!("@exec {unique}"),
+                6 => format!("@sleep {}", self.shared.below(3_000)),
+                _ => "@call ask {}".to_owned(),
+            }
+        };
+        let lines: Vec<String> = (0..lines).map(line).collect();
+        lines.join("\n")
     }
 
     fn message(&self, next_turn: bool, messages: u64) -> Value {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rat_things::engine::core::{Recovery, Settings};
@@ -151,7 +152,9 @@ pub fn random(setup: &Setup) -> Outcome {
             ..Settings::default()
         };
         let daemons = 1 + drawing.below(4) as usize;
-        let parts = Parts::new(setup.seed, &shared, settings, setup.sabotage);
+        let mut parts = Parts::new(setup.seed, &shared, settings, setup.sabotage);
+        parts.real = drawing.below(4) == 0;
+        parts.watch.words_repeat.store(parts.real, Ordering::SeqCst);
         let mut world = World::new(parts, drawing.below(2) == 0);
         world.start(daemons);
         let until_ms = 3_000 + drawing.below(35_000);
