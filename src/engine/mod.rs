@@ -3,7 +3,8 @@
 //! Read the nouns first ([`session`], [`turn`], [`item`], [`input`], [`fence`], [`delivery`]), then the journey in this order:
 //! [`accept`] (with [`prepare`]), [`dispatch`] (with [`agenda`] and [`claim`]), [`run`] (with [`work`]), [`observe`], [`settle`]
 //! (with [`finish`]), [`deliver`] (with [`outbox`]), [`recover`], and [`erase`] at the very end.
-//! [`draft`] is the one way in which anything is ever changed. [`archive`] carries a Session from one store to another.
+//! [`draft`] is the one way in which anything is ever changed; [`check`] states what must hold of the records that result.
+//! [`archive`] carries a Session from one store to another.
 
 pub mod accept;
 mod aftermath;
@@ -11,6 +12,7 @@ pub mod agenda;
 pub mod agents;
 pub mod archive;
 pub mod artifact;
+pub mod check;
 pub mod claim;
 pub mod core;
 pub mod deliver;

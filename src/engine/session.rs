@@ -12,6 +12,8 @@ use crate::api::{SessionStatus, TurnStatus};
 pub const MAX_PENDING: usize = 64;
 /// Function calls of a Turn that may be open at once. What the agent calls beyond it is closed unanswered, and it is told.
 pub const MAX_OPEN_CALLS: usize = 16;
+/// Bytes that a stored head stays below.
+pub const HEAD_BYTES: usize = 4096;
 /// Bytes of words about a failure that the head keeps.
 const WORDS_BYTES: usize = 200;
 
@@ -519,7 +521,7 @@ mod tests {
         let mut head = fullest();
         head.shorten();
         let size_bytes = serde_json::to_vec(&head).expect("serialisable").len();
-        assert!(size_bytes < 4096, "{size_bytes} bytes");
+        assert!(size_bytes < HEAD_BYTES, "{size_bytes} bytes");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The local world: SQLite, files and processes of one machine.
 
+pub mod archive;
 pub mod bell;
 pub mod blobs;
 pub mod clock;

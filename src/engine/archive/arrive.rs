@@ -75,38 +75,41 @@ pub(super) fn config(mut exported: Config, arrival: &Arrival) -> Config {
     exported
 }
 
-/// A row as it is stored here. Most are not touched.
+/// A row as it is stored here; `None`: not at all. Most are not touched.
 pub(super) fn row(
     exported: &Head,
     arrival: &Arrival,
     sort: &str,
     value: Vec<u8>,
-) -> Result<Vec<u8>, ArchiveError> {
+) -> Result<Option<Vec<u8>>, ArchiveError> {
     let refused =
         |e: serde_json::Error| ArchiveError::refused(format!("the row {sort} can't be read: {e}"));
     if sort == keys::CONFIG {
         let config_there: Config = serde_json::from_slice(&value).map_err(refused)?;
         let config_here = config(config_there.clone(), arrival);
-        return Ok(match config_here == config_there {
+        return Ok(Some(match config_here == config_there {
             true => value,
             false => encode(&config_here),
-        });
+        }));
     }
     if was_held(exported) && keys::number(sort, "run/") == Some(exported.fence.generation) {
         let mut run: RunRow = serde_json::from_slice(&value).map_err(refused)?;
         if run.ended_ms.is_none() {
             run.ended_ms = Some(arrival.at_ms);
             run.end = Some(LEFT_BEHIND.to_owned());
-            return Ok(encode(&run));
+            return Ok(Some(encode(&run)));
         }
     }
     if sort.starts_with("delivery/") {
         let delivery: DeliveryRow = serde_json::from_slice(&value).map_err(refused)?;
         if delivery.state.is_owed() {
-            return Ok(encode(&uncertain(delivery, arrival.at_ms)));
+            return Ok(Some(encode(&uncertain(delivery, arrival.at_ms))));
         }
     }
-    Ok(value)
+    if keys::parse_owed(sort).is_some() {
+        return Ok(None);
+    }
+    Ok(Some(value))
 }
 
 /// A delivery that was owed elsewhere: it may have been sent, so it is never sent again by itself.
@@ -144,7 +147,7 @@ mod tests {
 
     fn configured(isolation: Isolation) -> Config {
         Config {
-            agent: Arc::new(SessionAgent::of_model("agent_a".into(), "m".into())),
+            agent: Arc::new(SessionAgent::of_model("agent_a".to_owned(), "m".to_owned())),
             environment: Some(EnvironmentSpec {
                 id: "env_a".into(),
                 isolation,
@@ -199,7 +202,8 @@ mod tests {
             &keys::run(4),
             encode(&run),
         );
-        let kept: RunRow = serde_json::from_slice(&kept.expect("a row")).expect("reads");
+        let kept: RunRow =
+            serde_json::from_slice(&kept.expect("a row").expect("stays")).expect("reads");
         assert_eq!(kept.ended_ms, Some(99));
     }
 
@@ -245,8 +249,10 @@ mod tests {
             let head = Head::new("o".into(), 1);
             let arrival = arrival(Isolation::Sandbox);
             let here = row(&head, &arrival, "delivery/dlv_a", encode(&delivery)).expect("a row");
-            let here: DeliveryRow = serde_json::from_slice(&here).expect("reads");
+            let here: DeliveryRow = serde_json::from_slice(&here.expect("stays")).expect("reads");
             assert_eq!(here.state, then, "{there}");
+            let owed = row(&head, &arrival, &keys::owed(1, "dlv_a"), b"null".to_vec());
+            assert_eq!(owed, Ok(None));
         }
     }
 }

@@ -4,8 +4,6 @@
 //! revision. They are kept aside meanwhile, because the manifest comes first and has their digests. Bytes never change and are
 //! copied afterwards, piece by piece.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use tokio::io::AsyncReadExt;
@@ -13,8 +11,9 @@ use tokio::io::AsyncReadExt;
 use super::error::ArchiveError;
 use super::format::{Blob, FORMAT, HEAD, MANIFEST, Manifest, PART_BYTES, Part, VERSION};
 use super::import::Progress;
-use super::rows::{is_carried, line, named_blobs};
+use super::rows::{is_carried, line, named_blobs, unsound};
 use super::stream::ArchiveSink;
+use crate::engine::check::{Finding, SessionFacts};
 use crate::engine::core::{Core, Loaded, backoff, encode};
 use crate::engine::error::EngineError;
 use crate::engine::ids::{SessionId, sha256_hex};
@@ -35,6 +34,8 @@ pub struct Exported {
     pub manifest: Manifest,
     /// Whether a Turn was in a worker's hands: in the archive it is interrupted, here it goes on.
     pub mid_turn: bool,
+    /// What is wrong with the Session's rows: an archive with any of it can be kept, but is not imported.
+    pub unsound: Vec<Finding>,
 }
 
 /// The rows of a Session, as parts that were kept aside, and the bytes they name.
@@ -42,7 +43,7 @@ pub struct Exported {
 struct Gathered {
     records: Vec<Part>,
     journal: Vec<Part>,
-    blobs: BTreeMap<String, u64>,
+    facts: SessionFacts,
 }
 
 impl Core {
@@ -61,12 +62,27 @@ impl Core {
     ) -> Result<Exported, ArchiveError> {
         let (loaded, gathered) = self.gather_at_one_revision(owner, session, sink).await?;
         let head = encode(&loaded.head);
+        let exported_ms = self.clock.now_ms();
+        let mut facts = gathered.facts;
+        facts.take(&Record {
+            key: row_key(session, keys::HEAD),
+            version: loaded.version,
+            value: head.clone(),
+        });
+        if let Some((sort, why)) = facts.unreadable().next() {
+            return Err(EngineError::damaged(&row_key(session, sort), why).into());
+        }
+        let blobs = named_blobs(&facts).map_err(|sha256| EngineError::Damaged {
+            key: format!("blob {sha256}"),
+            why: "rows name it with different lengths".to_owned(),
+        })?;
+        let unsound = unsound(&facts, session, exported_ms);
         let manifest = Manifest {
             format: FORMAT.to_owned(),
             version: VERSION,
             session: session.to_string(),
             revision: loaded.head.revision,
-            exported_ms: self.clock.now_ms(),
+            exported_ms,
             program: program.to_owned(),
             head: Part {
                 size_bytes: head.len() as u64,
@@ -75,8 +91,7 @@ impl Core {
             },
             records: gathered.records,
             journal: gathered.journal,
-            blobs: gathered
-                .blobs
+            blobs: blobs
                 .into_iter()
                 .map(|(sha256, size_bytes)| Blob { sha256, size_bytes })
                 .collect(),
@@ -109,7 +124,11 @@ impl Core {
         }
         sink.finish().await?;
         let mid_turn = loaded.head.fence.lease.is_some() || loaded.head.fence.quarantine.is_some();
-        Ok(Exported { manifest, mid_turn })
+        Ok(Exported {
+            manifest,
+            mid_turn,
+            unsound,
+        })
     }
 
     /// Reads all rows between two looks at the same head.
@@ -155,12 +174,12 @@ impl Core {
         let mut gathered = Gathered::default();
         let mut parts = Parts::default();
         for range in [before, behind] {
-            self.gather_range(range, sink, &mut parts, &mut gathered.blobs)
+            self.gather_range(range, sink, &mut parts, &mut gathered.facts)
                 .await?;
         }
         gathered.records = parts.end();
         let mut parts = Parts::default();
-        self.gather_range(journal, sink, &mut parts, &mut gathered.blobs)
+        self.gather_range(journal, sink, &mut parts, &mut gathered.facts)
             .await?;
         gathered.journal = parts.end();
         Ok(gathered)
@@ -171,12 +190,12 @@ impl Core {
         mut range: Range,
         sink: &mut dyn ArchiveSink,
         parts: &mut Parts,
-        blobs: &mut BTreeMap<String, u64>,
+        facts: &mut SessionFacts,
     ) -> Result<(), ArchiveError> {
         loop {
             let page = self.store.range(&range).await?;
             for record in page.records.iter().filter(|r| is_carried(&r.key.sort)) {
-                note_blobs(record, blobs)?;
+                facts.take(record);
                 let line = line(&record.key.sort, &record.value)
                     .map_err(|why| EngineError::damaged(&record.key, why))?;
                 parts.add(&line);
@@ -218,21 +237,6 @@ impl Core {
             done(copied_bytes);
         }
     }
-}
-
-/// Adds the bytes that a row names.
-fn note_blobs(record: &Record, blobs: &mut BTreeMap<String, u64>) -> Result<(), EngineError> {
-    let damaged = |why: String| EngineError::damaged(&record.key, why);
-    for blob in named_blobs(&record.key.sort, &record.value).map_err(damaged)? {
-        let known = blobs.insert(blob.sha256.clone(), blob.size_bytes);
-        if known.is_some_and(|size_bytes| size_bytes != blob.size_bytes) {
-            return Err(damaged(format!(
-                "it names the bytes {} with another length than others do",
-                blob.sha256
-            )));
-        }
-    }
-    Ok(())
 }
 
 /// Rows on their way into parts.

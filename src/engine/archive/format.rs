@@ -25,6 +25,9 @@ pub(super) const PART_BYTES: u64 = 1 << 20;
 /// Longest part that is read: a full one and the widest row.
 pub(super) const PART_MAX_BYTES: u64 = 32 << 20;
 
+/// Rows that an archive may have: what is remembered of each while it is read must fit into memory.
+pub(super) const ROWS_MAX: u64 = 4_000_000;
+
 /// What the first entry says of all others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -173,6 +176,12 @@ impl Manifest {
                 part.size_bytes
             ));
         }
+        if self.rows() > ROWS_MAX {
+            return Err(format!(
+                "{} rows, where {ROWS_MAX} are allowed",
+                self.rows()
+            ));
+        }
         if !self.blobs.windows(2).all(|w| w[0].sha256 < w[1].sha256) {
             return Err("its blobs are not each listed once, in order".to_owned());
         }
@@ -255,12 +264,13 @@ mod tests {
     #[test]
     fn manifests_that_can_not_be_true_are_refused() {
         type Change = fn(&mut Manifest);
-        let changes: [(Change, &str); 8] = [
+        let changes: [(Change, &str); 9] = [
             (|m| m.format = "zip".into(), "of the format"),
             (|m| m.version = 2, "reads version 1"),
             (|m| m.session = "../x".into(), "no session id"),
             (|m| m.head.size_bytes = u64::MAX, "so large"),
             (|m| m.records[0].size_bytes = 1 << 40, "are allowed"),
+            (|m| m.journal[0].rows = 1 << 40, "are allowed"),
             (|m| m.blobs.reverse(), "in order"),
             (|m| m.blobs[1] = m.blobs[0].clone(), "each listed once"),
             (|m| m.blobs[1].sha256 = "../../x".into(), "in order"),

@@ -188,7 +188,7 @@ impl Core {
             loop {
                 let page = self.store.range(&range).await?;
                 let rows = page.records.iter();
-                for row in rows.filter(|r| is_carried(&r.key.sort) && r.key.sort != MARKER) {
+                for row in rows.filter(|r| is_carried(&r.key.sort)) {
                     stored.add(&row.key.sort, &row.value);
                 }
                 match page.records.last() {
@@ -322,7 +322,10 @@ impl Visitor for Staging<'_> {
     }
 
     async fn row(&mut self, sort: String, value: Vec<u8>) -> Result<(), ArchiveError> {
-        let value = arrive::row(&self.expected.head, self.arrival, &sort, value)?;
+        let kept = arrive::row(&self.expected.head, self.arrival, &sort, value)?;
+        let Some(value) = kept else {
+            return Ok(());
+        };
         if sort == keys::CONFIG {
             let read = serde_json::from_slice(&value);
             self.config = Some(read.map_err(|e| ArchiveError::refused(e.to_string()))?);

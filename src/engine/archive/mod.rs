@@ -23,5 +23,4 @@ pub use export::Exported;
 pub use format::{Blob, FORMAT, Manifest, Part, VERSION};
 pub use import::{Imported, Progress};
 pub use marker::{Marker, unfinished};
-pub use rows::named_blobs;
 pub use stream::{ArchiveSink, ArchiveSource, EntryHead};

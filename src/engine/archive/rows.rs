@@ -3,22 +3,16 @@
 //! Reading is strict: a row must be of a kind that this program knows and must decode as one, and its number must be one that the
 //! head has given out.
 
-use serde::de::DeserializeOwned;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::engine::artifact::ArtifactRow;
-use crate::engine::delivery::DeliveryRow;
-use crate::engine::fence::RunRow;
-use crate::engine::input::{Body, EndRow, InputRow, Submission};
-use crate::engine::item::{CallState, ItemBody, ItemRow, Told};
-use crate::engine::journal::JournalRow;
-use crate::engine::keys;
-use crate::engine::ports::BlobRef;
-use crate::engine::receipt::ReceiptRow;
+use crate::engine::check::{Around, Finding, SessionFacts};
+use crate::engine::ids::SessionId;
+use crate::engine::keys::{self, Group};
 use crate::engine::session::Head;
-use crate::engine::sessions::Config;
-use crate::engine::turn::TurnRow;
 
 #[derive(Serialize)]
 struct LineOut<'a> {
@@ -30,15 +24,48 @@ struct LineOut<'a> {
 #[serde(deny_unknown_fields)]
 struct LineIn<'a> {
     #[serde(borrow)]
-    key: std::borrow::Cow<'a, str>,
+    key: Cow<'a, str>,
     #[serde(borrow)]
     value: &'a RawValue,
 }
 
-/// Whether a row with this sort key goes into an archive as one. The head has its own entry; the index of owed deliveries follows
-/// from the deliveries, and those of a copy are owed to nobody.
+/// Whether a row with this sort key goes into an archive as one. The head has its own entry; the marker of an import is none of the
+/// Session's rows.
 pub(super) fn is_carried(sort: &str) -> bool {
-    sort != keys::HEAD && !sort.starts_with("owed/")
+    sort != keys::HEAD && sort != keys::IMPORT
+}
+
+/// The bytes that rows name: length by digest.
+///
+/// # Errors
+/// The digest that is named with two lengths.
+pub(super) fn named_blobs(facts: &SessionFacts) -> Result<BTreeMap<String, u64>, String> {
+    let mut named = BTreeMap::new();
+    for (_, blob) in facts.blobs() {
+        let known = named.insert(blob.sha256.clone(), blob.size_bytes);
+        if known.is_some_and(|size_bytes| size_bytes != blob.size_bytes) {
+            return Err(blob.sha256.clone());
+        }
+    }
+    Ok(named)
+}
+
+/// What is wrong with a Session's rows that no store can mend by itself. `at_ms` is when they were read (Unix ms).
+pub(super) fn unsound(facts: &SessionFacts, session: &SessionId, at_ms: u64) -> Vec<Finding> {
+    // Lists and agenda are not in an archive: they are made anew from the head, so they are taken as right.
+    let agenda = facts.head().map(|head| head.agenda).unwrap_or_default();
+    let entry = |group: Group| agenda.of(group).map(|due_ms| (group, due_ms));
+    let around = Around {
+        listed_by_time: true,
+        listed_by_id: true,
+        agenda: [Group::Execute, Group::Deliver]
+            .into_iter()
+            .filter_map(entry)
+            .collect(),
+    };
+    let mut found = facts.findings(session, &around, at_ms);
+    found.retain(|finding| !finding.repair.is_safe());
+    found
 }
 
 /// A row as a line, newline included.
@@ -57,75 +84,6 @@ pub(super) fn parse_line(line: &[u8]) -> Result<(String, Vec<u8>), String> {
     let line: LineIn<'_> = serde_json::from_slice(line).map_err(|e| e.to_string())?;
     let value = line.value.get().as_bytes().to_vec();
     Ok((line.key.into_owned(), value))
-}
-
-/// The bytes that a row of a Session names.
-///
-/// # Errors
-/// In words, when this program knows no such row or can't read it.
-pub fn named_blobs(sort: &str, value: &[u8]) -> Result<Vec<BlobRef>, String> {
-    let family = sort.split('/').next().unwrap_or_default();
-    Ok(match family {
-        "head" => {
-            read::<Head>(value)?;
-            Vec::new()
-        }
-        "config" => {
-            read::<Config>(value)?;
-            Vec::new()
-        }
-        "input" => match read::<InputRow>(value)?.submission {
-            Submission::Message { content } => blob_of(content),
-            Submission::ToolResult { answer, .. } => blob_of(answer),
-            Submission::Cancel => Vec::new(),
-        },
-        "item" => item_blobs(read::<ItemRow>(value)?.body),
-        "artifact" => vec![read::<ArtifactRow>(value)?.blob],
-        "delivery" => blob_of(read::<DeliveryRow>(value)?.body),
-        "end" => nothing::<EndRow>(value)?,
-        "turn" => nothing::<TurnRow>(value)?,
-        "run" => nothing::<RunRow>(value)?,
-        "receipt" => nothing::<ReceiptRow>(value)?,
-        "journal" => nothing::<JournalRow>(value)?,
-        "owed" => nothing::<()>(value)?,
-        _ => return Err("this program knows no such row".to_owned()),
-    })
-}
-
-fn read<T: DeserializeOwned>(value: &[u8]) -> Result<T, String> {
-    serde_json::from_slice(value).map_err(|e| e.to_string())
-}
-
-fn nothing<T: DeserializeOwned>(value: &[u8]) -> Result<Vec<BlobRef>, String> {
-    read::<T>(value).map(|_| Vec::new())
-}
-
-fn blob_of(body: Body) -> Vec<BlobRef> {
-    match body {
-        Body::Inline(_) => Vec::new(),
-        Body::Blob(blob) => vec![blob],
-    }
-}
-
-fn item_blobs(body: ItemBody) -> Vec<BlobRef> {
-    match body {
-        ItemBody::User { .. } | ItemBody::FunctionOutput { .. } => Vec::new(),
-        ItemBody::Message { text, .. } => blob_of(text),
-        ItemBody::Reasoning { native, .. } => native.map(blob_of).unwrap_or_default(),
-        ItemBody::Function { arguments, .. } => blob_of(arguments),
-        ItemBody::Call {
-            arguments, state, ..
-        } => {
-            let mut blobs = blob_of(arguments);
-            if let CallState::Done { output, told, .. } = state {
-                blobs.extend(blob_of(output));
-                if let Some(Told::Instead(body)) = told {
-                    blobs.extend(blob_of(body));
-                }
-            }
-            blobs
-        }
-    }
 }
 
 /// Whether the head has given out the number in this sort key. Keys without a number are fine, in the form that the engine gives
@@ -157,6 +115,10 @@ pub(super) fn is_of(head: &Head, sort: &str) -> bool {
             })
         }
         Some(("receipt" | "delivery", rest)) => plain(rest),
+        Some(("owed", _)) => {
+            let owed = keys::parse_owed(sort);
+            owed.is_some_and(|(due_ms, id)| plain(id) && keys::owed(due_ms, id) == sort)
+        }
         Some(_) => false,
     }
 }
@@ -178,9 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_nobody_wrote_are_refused() {
-        assert!(named_blobs("secret/1", b"{}").is_err());
-        assert!(named_blobs("turn/0000000001", b"{}").is_err());
+    fn keys_that_nobody_gave_out_are_refused() {
         let mut head = Head::new("o".into(), 1);
         head.next.item = 3;
         head.fence.generation = 2;

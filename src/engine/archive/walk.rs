@@ -3,19 +3,20 @@
 //! Walking writes nothing; what is done with rows and bytes is the visitor's business. Nothing is believed before it is checked,
 //! but for one thing: a visitor sees the pieces of a blob before its digest is known, as there is no room for all of it.
 
-use std::collections::BTreeMap;
-
 use async_trait::async_trait;
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::error::ArchiveError;
+use super::export::row_key;
 use super::format::{Blob, Entry, MANIFEST, MANIFEST_MAX_BYTES, Manifest};
 use super::import::Progress;
-use super::rows::{is_carried, is_of, named_blobs, parse_line};
+use super::rows::{is_carried, is_of, named_blobs, parse_line, unsound};
 use super::stream::ArchiveSource;
+use crate::engine::check::SessionFacts;
 use crate::engine::ids::{SessionId, sha256_hex};
 use crate::engine::keys;
+use crate::engine::ports::Record;
 use crate::engine::session::Head;
 
 /// Who is shown what an archive holds, in order.
@@ -120,7 +121,7 @@ pub(super) async fn walk(
         };
         before_bytes = before_bytes.saturating_add(size_bytes);
         if let Entry::Blob(blob) = entry {
-            rows.expect_blobs(&manifest.blobs)?;
+            rows.end(&manifest, &session)?;
             visitor.blob(blob, &mut content).await?;
             content.end(&name, entry.sha256()).await?;
             continue;
@@ -130,7 +131,7 @@ pub(super) async fn walk(
         match (&found, entry) {
             (Some(found), Entry::Records(part) | Entry::Journal(part)) => {
                 let is_journal = matches!(entry, Entry::Journal(_));
-                let lines = rows.take(&found.head, &name, &bytes, is_journal)?;
+                let lines = rows.take(found, &name, &bytes, is_journal)?;
                 if lines.len() as u64 != part.rows {
                     return Err(ArchiveError::refused(format!(
                         "{name} has {} rows, and the manifest says {}",
@@ -144,6 +145,7 @@ pub(super) async fn walk(
             }
             _ => {
                 let head = read_head(&manifest, &bytes)?;
+                rows.facts.take(&record(&session, keys::HEAD, bytes));
                 let (manifest, digest, session) =
                     (manifest.clone(), digest.clone(), session.clone());
                 let begun = found.insert(Found {
@@ -156,7 +158,7 @@ pub(super) async fn walk(
             }
         }
     }
-    rows.expect_blobs(&manifest.blobs)?;
+    rows.end(&manifest, &session)?;
     if let Some(more) = source.next().await? {
         return Err(stray(&more.name, names.len(), &names));
     }
@@ -235,19 +237,19 @@ fn read_head(manifest: &Manifest, bytes: &[u8]) -> Result<Head, ArchiveError> {
     Ok(head)
 }
 
-/// What is remembered of rows: the last key, and the bytes they name.
+/// What is remembered of rows.
 #[derive(Default)]
 struct Rows {
     last: Option<String>,
-    configured: bool,
-    blobs: BTreeMap<String, u64>,
+    facts: SessionFacts,
+    ended: bool,
 }
 
 impl Rows {
     /// The rows of a part, each checked.
     fn take(
         &mut self,
-        head: &Head,
+        found: &Found,
         name: &str,
         bytes: &[u8],
         is_journal: bool,
@@ -261,48 +263,57 @@ impl Rows {
                 |why: String| ArchiveError::refused(format!("{name}, row {}: {why}", n + 1));
             let (sort, value) = parse_line(line).map_err(refused)?;
             let shown: String = sort.chars().take(100).collect();
-            if !is_carried(&sort)
-                || !is_of(head, &sort)
-                || sort.starts_with("journal/") != is_journal
-            {
+            let in_journal = sort.starts_with("journal/");
+            if !is_carried(&sort) || !is_of(&found.head, &sort) || in_journal != is_journal {
                 return Err(refused(format!("{shown:?} can't be a row of this session")));
             }
             // The journal has its own parts, behind all others.
-            let restarts = is_journal
-                && self
-                    .last
-                    .as_ref()
-                    .is_none_or(|last| !last.starts_with("journal/"));
-            if !restarts && self.last.as_ref().is_some_and(|last| *last >= sort) {
+            let last = self.last.as_ref();
+            let last = last.filter(|last| last.starts_with("journal/") == is_journal);
+            if last.is_some_and(|last| *last >= sort) {
                 return Err(refused(format!(
                     "{shown:?} is there twice, or out of order"
                 )));
             }
-            for blob in named_blobs(&sort, &value).map_err(refused)? {
-                let known = self.blobs.insert(blob.sha256, blob.size_bytes);
-                if known.is_some_and(|size_bytes| size_bytes != blob.size_bytes) {
-                    return Err(refused("it names bytes with two lengths".to_owned()));
-                }
+            let row = record(&found.session, &sort, value);
+            self.facts.take(&row);
+            if let Some((_, why)) = self.facts.unreadable().next() {
+                return Err(refused(format!("{shown}: {why}")));
             }
-            self.configured |= sort == keys::CONFIG;
             self.last = Some(sort.clone());
-            taken.push((sort, value));
+            taken.push((sort, row.value));
         }
         Ok(taken)
     }
 
-    /// The blobs must be exactly those that the rows name.
-    fn expect_blobs(&self, listed: &[Blob]) -> Result<(), ArchiveError> {
-        if !self.configured {
-            return Err(ArchiveError::refused("it has no configuration"));
+    /// All rows are there: they must make a sound Session, and the blobs must be exactly those that they name.
+    fn end(&mut self, manifest: &Manifest, session: &SessionId) -> Result<(), ArchiveError> {
+        if std::mem::replace(&mut self.ended, true) {
+            return Ok(());
         }
-        let named = self.blobs.iter();
-        let listed = listed.iter().map(|blob| (&blob.sha256, &blob.size_bytes));
-        match named.eq(listed) {
+        if let Some(first) = unsound(&self.facts, session, manifest.exported_ms).first() {
+            return Err(ArchiveError::refused(format!(
+                "the session in it is not sound: {first}"
+            )));
+        }
+        let named = named_blobs(&self.facts).map_err(|sha256| {
+            ArchiveError::refused(format!("its rows name the bytes {sha256} with two lengths"))
+        })?;
+        let listed = manifest.blobs.iter();
+        let listed = listed.map(|blob| (&blob.sha256, &blob.size_bytes));
+        match named.iter().eq(listed) {
             true => Ok(()),
             false => Err(ArchiveError::refused(
                 "its blobs are not those that its rows name",
             )),
         }
+    }
+}
+
+fn record(session: &SessionId, sort: &str, value: Vec<u8>) -> Record {
+    Record {
+        key: row_key(session, sort),
+        version: 1,
+        value,
     }
 }

@@ -2,11 +2,13 @@
 //! with ports around it is done here by hand, in the same order.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use rat_things::api::SessionAgent;
 use rat_things::backend::memory::ids::SeededIds;
 use rat_things::engine::accept::{Rows, decide};
 use rat_things::engine::claim::{begin_turn, claim};
-use rat_things::engine::core::{Loaded, Settings};
+use rat_things::engine::core::{Loaded, Settings, encode};
 use rat_things::engine::deliver::{Attempt, Policy, answer_event, sweep};
 use rat_things::engine::delivery::{DeliveryRow, Notice, change_delivery, enqueue_delivery};
 use rat_things::engine::draft::Draft;
@@ -24,6 +26,7 @@ use rat_things::engine::prepare::Prepared;
 use rat_things::engine::receipt::{Outcome, ReceiptRow};
 use rat_things::engine::recover::release_lost;
 use rat_things::engine::session::{ActiveTurn, Head};
+use rat_things::engine::sessions::Config;
 use rat_things::engine::settle::{
     Attending, CALLS_PER_COMMIT, Ending, close_some_calls, end_turn, pause_turn, take_answers,
 };
@@ -66,8 +69,14 @@ impl Bench {
             keys::session_by_id(bench.session.as_str()),
         ] {
             let key = Key::new(keys::owner_partition(OWNER), sort);
-            draft.write(key, Guard::Absent, Change::Put(Vec::new()));
+            draft.write(key, Guard::Absent, Change::Put(encode(&START_MS)));
         }
+        let config = Config {
+            agent: Arc::new(SessionAgent::of_model("agent_a", "demo")),
+            environment: None,
+            metadata: BTreeMap::new(),
+        };
+        draft.insert(keys::CONFIG.to_owned(), &config);
         bench.apply(draft);
         bench
     }
@@ -561,7 +570,7 @@ fn content(text: &str) -> Body {
 fn ended_run(now_ms: u64) -> RunRow {
     RunRow {
         execution: ExecutionId("bench".into()),
-        turn: 0,
+        turn: 1,
         started_ms: now_ms,
         ended_ms: Some(now_ms),
         end: Some("bench".into()),

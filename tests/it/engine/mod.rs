@@ -3,6 +3,7 @@
 mod batches;
 mod bench;
 mod bounds;
+mod checker;
 mod crowd;
 mod deliveries;
 mod delivery_perils;
@@ -16,7 +17,6 @@ mod matrix;
 mod matrix_session;
 mod meanwhile;
 mod mortal;
-mod outbox;
 mod perils;
 mod property;
 mod quarantine;

@@ -1,0 +1,143 @@
+//! An owner's own records: its lists agree with each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::finding::{Finding, Invariant, Repair};
+use crate::api::Agent;
+use crate::engine::ids::{Kind, well_formed};
+use crate::engine::keys;
+use crate::engine::ports::{Key, Record};
+use crate::engine::receipt::CreateReceipt;
+
+/// Everything about one owner that the rules compare; given row by row, like a Session's.
+#[derive(Clone, Debug, Default)]
+pub struct OwnerFacts {
+    sessions_by_time: BTreeSet<(u64, String)>,
+    sessions: BTreeMap<String, u64>,
+    agents_by_time: BTreeSet<String>,
+    agents: BTreeSet<String>,
+    bad: BTreeMap<String, String>,
+}
+
+impl OwnerFacts {
+    /// Of an owner of whom no row was seen.
+    pub fn new() -> OwnerFacts {
+        OwnerFacts::default()
+    }
+
+    /// Takes a row of the owner's partition.
+    pub fn take(&mut self, record: &Record) {
+        let sort = &record.key.sort;
+        if let Err(why) = self.read(sort, record) {
+            self.bad.insert(sort.clone(), why);
+        }
+    }
+
+    /// Forgets a row that is no more.
+    pub fn forget(&mut self, sort: &str) {
+        self.bad.remove(sort);
+        match sort.split_once('/') {
+            Some(("sessions", rest)) => {
+                if let Some((at_ms, id)) = timed(rest) {
+                    self.sessions_by_time.remove(&(at_ms, id.to_owned()));
+                }
+            }
+            Some(("session-id", id)) => drop(self.sessions.remove(id)),
+            Some(("agents", rest)) => {
+                if let Some((_, id)) = timed(rest) {
+                    self.agents_by_time.remove(id);
+                }
+            }
+            Some(("agent", id)) => drop(self.agents.remove(id)),
+            _ => {}
+        }
+    }
+
+    /// Sessions that are listed by id.
+    pub fn sessions(&self) -> impl Iterator<Item = &str> {
+        self.sessions.keys().map(String::as_str)
+    }
+
+    /// Whether the list by id has this Session.
+    pub fn lists_by_id(&self, session: &str) -> bool {
+        self.sessions.contains_key(session)
+    }
+
+    /// Whether the list by time has this Session under this creation time (Unix ms).
+    pub fn lists_by_time(&self, session: &str, created_ms: u64) -> bool {
+        self.sessions_by_time
+            .contains(&(created_ms, session.to_owned()))
+    }
+
+    /// Where the lists of the owner with this namespace contradict each other, and rows that can't be read.
+    pub fn findings(&self, owner: &str) -> Vec<Finding> {
+        let mut found = Vec::new();
+        let mut add = |invariant, sort: String, what: String| {
+            found.push(Finding {
+                invariant,
+                key: Key::new(keys::owner_partition(owner), sort),
+                what,
+                repair: Repair::ByHand,
+            });
+        };
+        for (sort, why) in &self.bad {
+            add(Invariant::Form, sort.clone(), why.clone());
+        }
+        for (at_ms, id) in &self.sessions_by_time {
+            if self.sessions.get(id) != Some(at_ms) {
+                let what = "the list by id does not have this session".to_owned();
+                add(Invariant::I11, keys::session_by_time(*at_ms, id), what);
+            }
+        }
+        for (id, at_ms) in &self.sessions {
+            if !self.lists_by_time(id, *at_ms) {
+                let what = "the list by time does not have this session".to_owned();
+                add(Invariant::I11, keys::session_by_id(id), what);
+            }
+        }
+        for id in self.agents.symmetric_difference(&self.agents_by_time) {
+            let what = "this agent is saved and not listed, or listed and not saved".to_owned();
+            add(Invariant::I11, keys::agent(id), what);
+        }
+        found
+    }
+
+    fn read(&mut self, sort: &str, record: &Record) -> Result<(), String> {
+        let unknown = || format!("{sort:?} is no row of an owner");
+        match sort.split_once('/').ok_or_else(unknown)? {
+            ("sessions", rest) => {
+                let (at_ms, id) = timed(rest).ok_or_else(unknown)?;
+                self.sessions_by_time.insert((at_ms, id.to_owned()));
+            }
+            ("session-id", id) => {
+                self.sessions.insert(id.to_owned(), decode(record)?);
+            }
+            ("agents", rest) => {
+                let (_, id) = timed(rest).ok_or_else(unknown)?;
+                self.agents_by_time.insert(id.to_owned());
+            }
+            ("agent", id) => {
+                decode::<Agent>(record)?;
+                self.agents.insert(id.to_owned());
+            }
+            ("create", _) => {
+                let receipt: CreateReceipt = decode(record)?;
+                if !well_formed(Kind::Session, &receipt.session) {
+                    return Err(format!("{:?} is no session", receipt.session));
+                }
+            }
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    }
+}
+
+/// Time and id of `<time>/<id>`.
+fn timed(rest: &str) -> Option<(u64, &str)> {
+    let (at_ms, id) = rest.split_once('/')?;
+    Some((at_ms.parse().ok()?, id))
+}
+
+fn decode<T: serde::de::DeserializeOwned>(record: &Record) -> Result<T, String> {
+    serde_json::from_slice(&record.value).map_err(|e| format!("it can't be read: {e}"))
+}
