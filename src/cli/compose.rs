@@ -9,6 +9,7 @@ use super::config::{
 };
 use super::out::{CliError, codes};
 use crate::backend::harness::responses::{self, ResponsesHarness, patch};
+use crate::backend::local::archive::{TarZstdReader, TarZstdWriter};
 use crate::backend::local::bell::LocalBell;
 use crate::backend::local::blobs::LocalBlobs;
 use crate::backend::local::clock::SystemClock;
@@ -26,6 +27,7 @@ use crate::backend::local::store::{SqliteStore, StoreOptions};
 use crate::backend::model::demo::{self, DemoModel};
 use crate::backend::model::http::{HttpModel, HttpOptions};
 use crate::backend::model::key::KeySource;
+use crate::engine::archive::{ArchiveSink, ArchiveSource};
 use crate::engine::core::{self, Core, Recovery};
 use crate::engine::keys::owner_of;
 use crate::engine::ports::{
@@ -136,6 +138,33 @@ pub async fn open(settings: &Settings) -> Result<Local, CliError> {
         places,
         store,
     })
+}
+
+/// An archive that is written to `file`. What has to be kept aside meanwhile is, in the directory `aside`.
+///
+/// # Errors
+/// The directory can't be written.
+pub fn archive_sink(file: std::fs::File, aside: &Path) -> Result<Box<dyn ArchiveSink>, CliError> {
+    let writer = TarZstdWriter::new(file, aside).map_err(|error| {
+        let message = format!("cannot write beside it in {}: {error}", aside.display());
+        CliError::new(codes::INPUT, message).hint("choose a place that you can write to")
+    })?;
+    Ok(Box::new(writer))
+}
+
+/// An archive that is read from a file.
+///
+/// # Errors
+/// The file can't be opened, or is no plain file.
+pub fn archive_source(path: &Path) -> Result<Box<dyn ArchiveSource>, CliError> {
+    let reader = TarZstdReader::open(path).map_err(|error| {
+        let code = match error.kind() {
+            std::io::ErrorKind::NotFound => codes::NOT_FOUND,
+            _ => codes::INPUT,
+        };
+        CliError::new(code, format!("cannot read {}: {error}", path.display()))
+    })?;
+    Ok(Box::new(reader))
 }
 
 fn private_dir(path: &Path) -> Result<(), CliError> {

@@ -12,6 +12,7 @@ pub mod failure;
 pub mod follow;
 mod input;
 mod key;
+mod new_file;
 pub mod out;
 mod outbox;
 mod page;

@@ -112,6 +112,15 @@ impl Core {
         Ok(Held { marker, version })
     }
 
+    /// Whether this owner has an import of the Session that is not over.
+    ///
+    /// # Errors
+    /// The store can't be read.
+    pub async fn imports(&self, owner: &str, session: &SessionId) -> Result<bool, EngineError> {
+        let held = self.marker(session).await?;
+        Ok(held.is_some_and(|held| held.marker.owner == owner))
+    }
+
     /// Gives up an import of this owner that is not over, and removes what there is of it. `false`: there is none. It may be
     /// repeated after a crash.
     ///

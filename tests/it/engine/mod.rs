@@ -1,5 +1,6 @@
 //! The engine: its rules as tables, and the whole journey over memory ports with a real harness in a scripted world.
 
+mod archives;
 mod batches;
 mod bench;
 mod bounds;
@@ -7,6 +8,7 @@ mod checker;
 mod crowd;
 mod deliveries;
 mod delivery_perils;
+mod entries;
 mod faults;
 mod harnesses;
 mod journey;
