@@ -19,6 +19,7 @@ use crate::backend::local::compute::{
 };
 use crate::backend::local::identity::LocalIdentity;
 use crate::backend::local::ids::SystemIds;
+use crate::backend::local::inventory::LocalInventory;
 use crate::backend::local::process::{self, ProcessIdentity};
 use crate::backend::local::sandbox::{
     EnvironmentLimits, LocalEnvironments, LocalEnvironmentsConfig, init,
@@ -29,6 +30,7 @@ use crate::backend::model::http::{HttpModel, HttpOptions};
 use crate::backend::model::key::KeySource;
 use crate::engine::archive::{ArchiveSink, ArchiveSource};
 use crate::engine::core::{self, Core, Recovery};
+use crate::engine::fsck::Inventory;
 use crate::engine::keys::owner_of;
 use crate::engine::ports::{
     Bell, Clock, Compute, Environments, Harness, Identity, Isolation, Liveness, Model, Network,
@@ -138,6 +140,12 @@ pub async fn open(settings: &Settings) -> Result<Local, CliError> {
         places,
         store,
     })
+}
+
+/// What is in the data directory, for a check of all of it.
+pub fn inventory(local: &Local) -> Box<dyn Inventory> {
+    let blobs = LocalBlobs::new(local.places.blobs());
+    Box::new(LocalInventory::new(Arc::clone(&local.store), blobs))
 }
 
 /// An archive that is written to `file`. What has to be kept aside meanwhile is, in the directory `aside`.

@@ -7,6 +7,7 @@ pub mod clock;
 pub mod compute;
 pub mod identity;
 pub mod ids;
+pub mod inventory;
 pub mod process;
 pub mod sandbox;
 pub mod store;

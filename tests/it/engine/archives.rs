@@ -95,7 +95,7 @@ impl Target {
     }
 }
 
-async fn import(core: &Core, owner: &str, entries: &Entries) -> Result<bool, ArchiveError> {
+pub async fn import(core: &Core, owner: &str, entries: &Entries) -> Result<bool, ArchiveError> {
     let imported = core
         .import_session(
             owner,
@@ -121,7 +121,7 @@ async fn export(core: &Core, owner: &str, session: &SessionId) -> Entries {
 const TURNS: usize = 6;
 
 /// A Session that did a lot in small pieces: many blobs, output files, a few Turns.
-async fn busy_life() -> (World, SessionId, Entries) {
+pub async fn busy_life() -> (World, SessionId, Entries) {
     let world = Setup {
         settings: Settings {
             inline_bytes: 8,
@@ -151,6 +151,18 @@ async fn busy_life() -> (World, SessionId, Entries) {
     world.at_rest().await;
     let entries = export(&world.core, OWNER, &session).await;
     (world, session, entries)
+}
+
+/// Leaves an import unfinished; the Session that is not there yet.
+pub async fn half_import(core: &Core, owner: &str) -> SessionId {
+    let id = format!("sess_{}", "h".repeat(26));
+    let (_, _, mut entries) = busy_life().await;
+    manifest(&mut entries, |m| m["session"] = json!(id));
+    let cut = entries[..entries.len() - 1].to_vec();
+    let (mut first, mut again) = (Read::new(&entries), Read::new(&cut));
+    let import = core.import_session(owner, &mut first, &mut again, &|_, _| {});
+    import.await.expect_err("is broken off");
+    SessionId::parse(&id).expect("well formed")
 }
 
 /// The bench's records in a store of their own, exported.

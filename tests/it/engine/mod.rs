@@ -1,10 +1,10 @@
 //! The engine: its rules as tables, and the whole journey over memory ports with a real harness in a scripted world.
 
-mod archives;
+pub mod archives;
 mod batches;
-mod bench;
+pub mod bench;
 mod bounds;
-mod checker;
+pub mod checker;
 mod crowd;
 mod deliveries;
 mod delivery_perils;
@@ -24,4 +24,4 @@ mod property;
 mod quarantine;
 mod records;
 mod wakeups;
-mod world;
+pub mod world;

@@ -1,0 +1,247 @@
+//! `sessions export` and `sessions import` from outside: real files, real stores, and a kill in the middle.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::time::Instant;
+
+use super::env::{PATIENCE, TestEnv, end};
+use super::scrub::seen;
+
+/// What does not differ between two stores that have the same Session.
+fn transcript(env: &TestEnv, session: &str) -> [String; 3] {
+    ["items", "turns", "artifacts"]
+        .map(|what| env.ok(&format!("sessions {what} {session} --all -o json")))
+}
+
+/// Names in the directory of a test, hidden ones included.
+fn names(env: &TestEnv) -> Vec<String> {
+    let mut names: Vec<String> = fs::read_dir(env.path(""))
+        .expect("lists")
+        .map(|entry| entry.expect("an entry").file_name())
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_session_moves_from_one_machine_to_another() {
+    let there = TestEnv::new();
+    let make = "@exec mkdir -p outputs && head -c 3000000 /dev/urandom > outputs/noise\n@say made";
+    let session = there.sandboxed(make);
+    let artifact = there.ok(&format!("sessions artifacts {session} -o id"));
+    there.ok(&format!("artifacts get {session} {artifact} --to noise"));
+    let exported = there.json(&format!("sessions export {session} --to a.tar.zst"));
+    assert_eq!(exported["id"], session.as_str());
+    assert_eq!(exported["findings"], 0);
+    let here = TestEnv::new();
+    fs::copy(there.path("a.tar.zst"), here.path("a.tar.zst")).expect("copies");
+    let imported = here.json("sessions import a.tar.zst");
+    assert_eq!(imported["id"], session.as_str());
+    assert_eq!(imported["resumed"], false);
+    assert_eq!(transcript(&here, &session), transcript(&there, &session));
+    here.ok(&format!("artifacts get {session} {artifact} --to noise"));
+    let noise = |env: &TestEnv| fs::read(env.path("noise")).expect("reads");
+    assert!(noise(&here) == noise(&there));
+    assert!(here.daemon().is_none(), "nothing is owed");
+    here.ok(&format!("sessions send {session} '@say goes on' --wait"));
+    let items = here.ok(&format!("sessions items {session} --all -o json"));
+    assert!(items.contains("goes on"), "{items}");
+    assert_eq!(here.run("fsck").code, 0);
+}
+
+#[test]
+fn what_is_written_and_read_where_and_by_whom() {
+    let env = TestEnv::new();
+    let session = env.session("@say hello");
+    env.scrub().page(&session);
+    fs::write(env.path("garbage"), "no archive at all").expect("writes");
+    let to = |line: &str| format!("sessions export {} {line}", &session[..12]);
+    for line in ["--to a.tar.zst", "--to tmp"] {
+        assert_eq!(env.run(&to(line)).code, 0, "{line}");
+    }
+    let own = format!("tmp/{session}.tar.zst");
+    for file in ["a.tar.zst", &own] {
+        let mode = fs::metadata(env.path(file))
+            .expect("is there")
+            .permissions();
+        assert_eq!(mode.mode() & 0o777, 0o600, "{file}");
+    }
+    seen!(env.page(&[
+        &to("--to a.tar.zst"),
+        &to("--to -"),
+        &to("--to missing/a"),
+        "sessions export sess_2222 --to b",
+        "sessions import a.tar.zst",
+        "sessions import a.tar.zst --read-only",
+        "sessions import missing",
+        "sessions import tmp",
+        "sessions import garbage",
+        "sessions import garbage -o json",
+    ]));
+    let again = env.run(&to("--to a.tar.zst --force -o json"));
+    assert_eq!(again.code, 0, "{again:#?}");
+    let left = names(&env);
+    assert!(!left.iter().any(|name| name.starts_with('.')), "{left:?}");
+}
+
+#[test]
+fn an_archive_that_was_cut_or_changed_imports_nothing() {
+    let there = TestEnv::new();
+    let session = there.session("@say hello");
+    there.ok(&format!("sessions export {session} --to a"));
+    let whole = fs::read(there.path("a")).expect("reads");
+    let here = TestEnv::new();
+    let middle = whole.len() / 2;
+    let mut flipped = whole.clone();
+    flipped[middle] ^= 1;
+    for (bytes, what) in [
+        (&whole[..middle], "cut off"),
+        (&whole[..whole.len() - 1], "cut off"),
+        (&flipped[..], "refused"),
+        (&[&whole[..], b"x"].concat()[..], "behind its end"),
+    ] {
+        fs::write(here.path("bad"), bytes).expect("writes");
+        let ran = here.run("sessions import bad");
+        assert_eq!(ran.code, 2, "{ran:#?}");
+        assert!(ran.stderr.contains(what), "{ran:#?}");
+        assert!(ran.stderr.contains("[RT-0223]"), "{ran:#?}");
+        assert_eq!(here.ok("sessions list -o id"), "");
+        assert_eq!(here.json("fsck")["checked"]["rows"], 0);
+    }
+    fs::write(here.path("good"), &whole).expect("writes");
+    here.ok("sessions import good");
+}
+
+#[test]
+fn a_turn_that_is_going_on_is_interrupted_and_goes_on_elsewhere() {
+    let there = TestEnv::new();
+    let turn = "@exec echo begun > begun; sleep 600\n@say it is over";
+    let created = there.run_with("sessions create --input - --no-wait -o id", turn.as_bytes());
+    let session = created.stdout.trim_end().to_owned();
+    there.until("the command runs", || {
+        let items = there
+            .run(&format!("sessions items {session} -o json"))
+            .stdout;
+        items.contains("sleep 600")
+    });
+    let ran = there.run(&format!("sessions export {session} --to a -o json"));
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    let here = TestEnv::new();
+    fs::copy(there.path("a"), here.path("a")).expect("copies");
+    let imported = here.json("sessions import a");
+    assert!(imported["active_turn_id"].is_string(), "{imported}");
+    here.ok(&format!("sessions wait {session}"));
+    let items = here.ok(&format!("sessions items {session} --all -o json"));
+    assert!(items.contains("it is over"), "{items}");
+    let turns = here.ok(&format!("sessions turns {session} -o json"));
+    assert!(turns.contains("\"completed\""), "{turns}");
+    // There it goes on, too.
+    let got = there.json(&format!("sessions get {session}"));
+    assert_eq!(got["status"], "in_progress");
+    there.ok(&format!("sessions cancel {session}"));
+    assert_eq!(here.run("fsck").code, 0);
+}
+
+/// A Session with output of so many bytes, exported to `a`; its id.
+fn large(env: &TestEnv, make: &str) -> String {
+    let session = env.sandboxed(&format!("@exec mkdir -p outputs && {make} > outputs/large"));
+    assert!(
+        !env.ok(&format!("sessions artifacts {session} -o id"))
+            .is_empty()
+    );
+    env.ok(&format!("sessions export {session} --to a"));
+    session
+}
+
+#[test]
+fn an_import_that_is_killed_shows_nothing_and_goes_on_or_is_given_up() {
+    let there = TestEnv::new();
+    let session = large(&there, "head -c 40000000 /dev/urandom");
+    let here = TestEnv::new();
+    fs::copy(there.path("a"), here.path("a")).expect("copies");
+    let temporary = here.data().join("blobs/.tmp");
+    let kill_halfway = || {
+        let child = here.command(["sessions", "import", "a"]).spawn();
+        let mut child = child.expect("starts");
+        let begun = || {
+            let mut files = fs::read_dir(&temporary).into_iter().flatten().flatten();
+            files.any(|file| file.metadata().is_ok_and(|meta| meta.len() > 1_000_000))
+        };
+        let deadline = Instant::now() + PATIENCE;
+        while !begun() {
+            assert!(Instant::now() < deadline, "it never began to store bytes");
+            assert!(child.try_wait().expect("looks").is_none(), "it is over");
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        end(child.id());
+        child.wait().expect("is over");
+        for file in fs::read_dir(&temporary).expect("lists") {
+            fs::remove_file(file.expect("an entry").path()).expect("removes");
+        }
+    };
+    kill_halfway();
+    assert_eq!(here.ok("sessions list -o id"), "");
+    assert_eq!(here.run(&format!("sessions get {session}")).code, 3);
+    assert_eq!(here.run(&format!("sessions send {session} x")).code, 3);
+    assert_eq!(
+        here.run("fsck").code,
+        0,
+        "an import that is not over is no damage"
+    );
+    assert_eq!(
+        here.run(&format!("sessions delete {session}")).code,
+        2,
+        "it asks"
+    );
+    here.ok(&format!("sessions delete {session} --yes"));
+    assert_eq!(
+        here.run(&format!("sessions delete {session} --yes")).code,
+        3
+    );
+    assert_eq!(here.json("fsck")["checked"]["imports"], 0);
+    kill_halfway();
+    let imported = here.json("sessions import a");
+    assert_eq!(imported["resumed"], true);
+    assert_eq!(transcript(&here, &session), transcript(&there, &session));
+    assert_eq!(here.run("fsck").code, 0);
+    assert_eq!(here.run("sessions import a").code, 5, "once is enough");
+}
+
+#[test]
+fn neither_needs_more_memory_for_more_bytes() {
+    const CONTENT_BYTES: u64 = 160 << 20;
+    let there = TestEnv::new();
+    let session = large(&there, &format!("head -c {CONTENT_BYTES} /dev/zero"));
+    let archive_bytes = fs::metadata(there.path("a")).expect("is there").len();
+    assert!(
+        archive_bytes < 1 << 20,
+        "zeros take no room: {archive_bytes}"
+    );
+    let here = TestEnv::new();
+    fs::copy(there.path("a"), here.path("a")).expect("copies");
+    for (env, line) in [
+        (&there, format!("sessions export {session} --to b")),
+        (&here, "sessions import a".to_owned()),
+    ] {
+        let mut child = env
+            .command(super::env::words(&line))
+            .spawn()
+            .expect("starts");
+        let status = format!("/proc/{}/status", child.id());
+        let mut most_kib = 0;
+        while child.try_wait().expect("looks").is_none() {
+            let text = fs::read_to_string(&status).unwrap_or_default();
+            let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+            let peak = peak.and_then(|rest| rest.trim().strip_suffix(" kB"));
+            most_kib = most_kib.max(peak.and_then(|kib| kib.trim().parse().ok()).unwrap_or(0));
+            std::thread::sleep(std::time::Duration::from_millis(2));
+        }
+        let ran = env.finish(&line, child);
+        assert_eq!(ran.code, 0, "{ran:#?}");
+        assert!(
+            most_kib > 0 && most_kib < 80 << 10,
+            "{line}: {most_kib} KiB"
+        );
+    }
+}
