@@ -202,3 +202,17 @@ fn conclude(report: &Report, repair: bool) -> Result<(), CliError> {
         (_, 0) => error.hint("what each promise means, and what can be done: docs/fsck.md"),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::check::Invariant;
+
+    #[test]
+    fn the_page_of_fsck_lists_every_promise() {
+        let page = include_str!("../../docs/fsck.md");
+        for invariant in Invariant::ALL {
+            let row = format!("| {} | {} |\n", invariant.code(), invariant.promise());
+            assert!(page.contains(&row), "docs/fsck.md must contain: {row}");
+        }
+    }
+}

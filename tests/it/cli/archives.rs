@@ -44,7 +44,9 @@ fn a_session_moves_from_one_machine_to_another() {
     let noise = |env: &TestEnv| fs::read(env.path("noise")).expect("reads");
     assert!(noise(&here) == noise(&there));
     assert!(here.daemon().is_none(), "nothing is owed");
-    here.ok(&format!("sessions send {session} '@say goes on' --wait"));
+    here.ok(&format!(
+        "sessions send {session} --input '@say goes on' --wait"
+    ));
     let items = here.ok(&format!("sessions items {session} --all -o json"));
     assert!(items.contains("goes on"), "{items}");
     assert_eq!(here.run("fsck").code, 0);
@@ -123,7 +125,7 @@ fn a_turn_that_is_going_on_is_interrupted_and_goes_on_elsewhere() {
         let items = there
             .run(&format!("sessions items {session} -o json"))
             .stdout;
-        items.contains("sleep 600")
+        items.contains("command_execution")
     });
     let ran = there.run(&format!("sessions export {session} --to a -o json"));
     assert_eq!(ran.code, 0, "{ran:#?}");
@@ -183,7 +185,10 @@ fn an_import_that_is_killed_shows_nothing_and_goes_on_or_is_given_up() {
     kill_halfway();
     assert_eq!(here.ok("sessions list -o id"), "");
     assert_eq!(here.run(&format!("sessions get {session}")).code, 3);
-    assert_eq!(here.run(&format!("sessions send {session} x")).code, 3);
+    assert_eq!(
+        here.run(&format!("sessions send {session} --input x")).code,
+        3
+    );
     assert_eq!(
         here.run("fsck").code,
         0,

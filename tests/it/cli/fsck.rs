@@ -1,5 +1,7 @@
 //! `fsck` from outside: exit codes and formats, repairs on a real data directory, and peace beside a daemon at work.
 
+use rat_things::engine::ids::SessionId;
+use rat_things::engine::keys::{self, Group};
 use rusqlite::Connection;
 
 use super::env::TestEnv;
@@ -30,9 +32,11 @@ fn damage_exits_with_one_and_what_is_safe_is_repaired() {
     let session = env.session("@call ask {}");
     env.scrub().page(&session);
     let file = store(&env);
+    let nobody = SessionId::parse(&format!("sess_{}", "a".repeat(26))).expect("well formed");
+    let stray = keys::agenda(Group::Execute, &nobody, 7);
     let changed = file.execute(
-        "INSERT INTO k(p, s, ver, v, c) VALUES('A/execute/0', '000000000000007/' || ?1, 1, x'', x'00')",
-        [format!("sess_{}", "a".repeat(26))],
+        "INSERT INTO k(p, s, ver, v, c) VALUES(?1, ?2, 1, x'', x'00')",
+        [stray.partition, stray.sort],
     );
     assert_eq!(changed, Ok(1));
     let lost = "DELETE FROM k WHERE p = 'S/' || ?1 AND s = 'config'";
@@ -76,7 +80,7 @@ fn beside_a_daemon_at_work_there_are_no_findings() {
         beside += usize::from(busy());
         if round % 3 == 0 && round < 9 {
             for session in &sessions {
-                env.ok(&format!("sessions send {session} 'and more' --no-wait"));
+                env.ok(&format!("sessions send {session} --input more --no-wait"));
             }
         }
         round += 1;

@@ -1,7 +1,7 @@
 //! A data directory of its own for one test: a store and blobs as files, with a Session that has something of everything.
 
 use std::fs::{self, File};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -178,16 +178,16 @@ pub fn nobody() -> SessionId {
 }
 
 /// Makes a file old.
-pub fn age(path: &PathBuf) {
+pub fn age(path: &Path) {
     let file = File::options().write(true).open(path).expect("opens");
     file.set_modified(UNIX_EPOCH + Duration::from_secs(1_000_000))
         .expect("ages");
 }
 
 /// Every file below a directory, with its content.
-pub fn files(dir: &PathBuf) -> Vec<(PathBuf, Vec<u8>)> {
+pub fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut found = Vec::new();
-    let mut open = vec![dir.clone()];
+    let mut open = vec![dir.to_owned()];
     while let Some(path) = open.pop() {
         match path.is_dir() {
             true => open.extend(

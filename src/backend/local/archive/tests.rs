@@ -1,3 +1,5 @@
+//! Archives as files: written, read back, and everything that is refused.
+
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
