@@ -11,7 +11,7 @@ use tokio::io::AsyncReadExt;
 use super::error::ArchiveError;
 use super::format::{Blob, FORMAT, HEAD, MANIFEST, Manifest, PART_BYTES, Part, VERSION};
 use super::import::Progress;
-use super::rows::{is_carried, line, named_blobs, unsound};
+use super::rows::{in_order, is_carried, line, named_blobs, unsound};
 use super::stream::ArchiveSink;
 use crate::engine::check::{Finding, SessionFacts};
 use crate::engine::core::{Core, Loaded, backoff, encode};
@@ -20,8 +20,6 @@ use crate::engine::ids::{SessionId, sha256_hex};
 use crate::engine::keys;
 use crate::engine::ports::{BlobScope, Key, Range, Record};
 
-/// Rows read at once.
-const PAGE_ROWS: usize = 64;
 /// Bytes of a blob read at once.
 const STEP_BYTES: usize = 256 << 10;
 /// Times the rows are read anew because the Session changed meanwhile.
@@ -159,18 +157,7 @@ impl Core {
         session: &SessionId,
         sink: &mut dyn ArchiveSink,
     ) -> Result<Gathered, ArchiveError> {
-        let partition = keys::session_partition(session);
-        let journal = Range::prefix(partition.clone(), "journal/", PAGE_ROWS);
-        let before = Range {
-            from: String::new(),
-            until: Some(journal.from.clone()),
-            ..journal.clone()
-        };
-        let behind = Range {
-            from: journal.until.clone().unwrap_or_default(),
-            until: None,
-            ..journal.clone()
-        };
+        let [before, behind, journal] = in_order(session);
         let mut gathered = Gathered::default();
         let mut parts = Parts::default();
         for range in [before, behind] {

@@ -3,22 +3,15 @@
 //! Rows and bytes are stored first, under a marker and without a head, so that nobody sees them. Then all of it is read back and
 //! compared. The last commit has the head, the lists and the agenda, and takes the marker away: from it on the Session is there, whole.
 
-use std::pin::Pin;
-
 use async_trait::async_trait;
-use bytes::Bytes;
-use futures_util::stream;
-use sha2::{Digest, Sha256};
-use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::sync::mpsc;
-use tokio_util::io::StreamReader;
 
 use super::arrive::{self, Arrival};
 use super::error::ArchiveError;
 use super::export::row_key;
 use super::format::Blob;
 use super::marker::{Held, MARKER, Marker, fence, overtaken};
-use super::rows::is_carried;
+use super::rows::{in_order, is_carried};
+use super::staging::{Hash, Staging};
 use super::stream::ArchiveSource;
 use super::walk::{Content, Found, Visitor, walk};
 use crate::engine::core::{Core, Loaded, encode};
@@ -26,17 +19,8 @@ use crate::engine::draft::Draft;
 use crate::engine::error::EngineError;
 use crate::engine::ids::SessionId;
 use crate::engine::keys;
-use crate::engine::ports::{
-    BlobError, BlobRef, BlobSource, Change, Commit, CommitId, Guard, Key, Range, Write,
-};
-use crate::engine::sessions::Config;
-
-/// Rows of one commit, beside the two that it asserts.
-const ROWS_PER_COMMIT: usize = 20;
-/// Bytes of rows after which a commit is made however few they are.
-const BYTES_PER_COMMIT: usize = 1 << 20;
-/// Rows read at once when they are compared.
-const PAGE_ROWS: usize = 64;
+use crate::engine::ports::{Change, Guard, Key};
+use crate::engine::session::Head;
 
 /// Is told how many bytes are done, of how many.
 pub type Progress<'a> = &'a (dyn Fn(u64, u64) + Send + Sync);
@@ -87,26 +71,14 @@ impl Core {
             isolation: self.settings.isolation,
             at_ms: held.marker.started_ms,
         };
-        let mut staging = Staging {
-            core: self,
-            expected: &found,
-            arrival: &arrival,
-            fence: fence(&found.session, held.version),
-            resumed,
-            rows: Vec::new(),
-            rows_bytes: 0,
-            hash: Hash::default(),
-            config: None,
-        };
+        let fence = fence(&found.session, held.version);
+        let mut staging = Staging::new(self, &found, &arrival, fence, resumed);
         walk(again, &mut staging, &|done, whole| {
             progress(whole / 2 + done / 2, whole);
         })
         .await?;
-        staging.flush().await?;
-        let (hash, config) = (staging.hash, staging.config);
+        let (hash, config) = staging.end().await?;
         self.compare(&found, hash).await?;
-        let config =
-            config.ok_or_else(|| ArchiveError::refused("it has no configuration".to_owned()))?;
         let head = arrive::head(&found.head, &arrival, &config);
         self.publish(&found, head, held.version, resumed).await
     }
@@ -169,26 +141,10 @@ impl Core {
     /// Reads back what was stored, and compares it with what was to be stored.
     async fn compare(&self, found: &Found, expected: Hash) -> Result<(), ArchiveError> {
         let mut stored = Hash::default();
-        let journal = Range::prefix(
-            keys::session_partition(&found.session),
-            "journal/",
-            PAGE_ROWS,
-        );
-        let before = Range {
-            from: String::new(),
-            until: Some(journal.from.clone()),
-            ..journal.clone()
-        };
-        let behind = Range {
-            from: journal.until.clone().unwrap_or_default(),
-            until: None,
-            ..journal.clone()
-        };
-        for mut range in [before, behind, journal] {
+        for mut range in in_order(&found.session) {
             loop {
                 let page = self.store.range(&range).await?;
-                let rows = page.records.iter();
-                for row in rows.filter(|r| is_carried(&r.key.sort)) {
+                for row in page.records.iter().filter(|r| is_carried(&r.key.sort)) {
                     stored.add(&row.key.sort, &row.value);
                 }
                 match page.records.last() {
@@ -212,7 +168,7 @@ impl Core {
     async fn publish(
         &self,
         found: &Found,
-        head: crate::engine::session::Head,
+        head: Head,
         version: u64,
         resumed: bool,
     ) -> Result<Imported, ArchiveError> {
@@ -262,23 +218,6 @@ impl Core {
     }
 }
 
-/// A digest over rows.
-#[derive(Default)]
-struct Hash(Sha256);
-
-impl Hash {
-    fn add(&mut self, sort: &str, value: &[u8]) {
-        for part in [sort.as_bytes(), value] {
-            self.0.update((part.len() as u64).to_be_bytes());
-            self.0.update(part);
-        }
-    }
-
-    fn end(self) -> [u8; 32] {
-        self.0.finalize().into()
-    }
-}
-
 /// The first reading.
 struct OnlyCheck;
 
@@ -294,153 +233,5 @@ impl Visitor for OnlyCheck {
 
     async fn blob(&mut self, _: &Blob, _: &mut Content<'_>) -> Result<(), ArchiveError> {
         Ok(())
-    }
-}
-
-/// The second reading.
-struct Staging<'a> {
-    core: &'a Core,
-    expected: &'a Found,
-    arrival: &'a Arrival,
-    fence: Vec<Write>,
-    resumed: bool,
-    rows: Vec<(Key, Vec<u8>)>,
-    rows_bytes: usize,
-    hash: Hash,
-    config: Option<Config>,
-}
-
-#[async_trait]
-impl Visitor for Staging<'_> {
-    async fn begin(&mut self, found: &Found) -> Result<(), ArchiveError> {
-        match found == self.expected {
-            true => Ok(()),
-            false => Err(ArchiveError::Unreadable(
-                "it was replaced while it was read".to_owned(),
-            )),
-        }
-    }
-
-    async fn row(&mut self, sort: String, value: Vec<u8>) -> Result<(), ArchiveError> {
-        let kept = arrive::row(&self.expected.head, self.arrival, &sort, value)?;
-        let Some(value) = kept else {
-            return Ok(());
-        };
-        if sort == keys::CONFIG {
-            let read = serde_json::from_slice(&value);
-            self.config = Some(read.map_err(|e| ArchiveError::refused(e.to_string()))?);
-        }
-        self.hash.add(&sort, &value);
-        self.rows_bytes += value.len();
-        self.rows
-            .push((row_key(&self.expected.session, sort), value));
-        if self.rows.len() >= ROWS_PER_COMMIT || self.rows_bytes >= BYTES_PER_COMMIT {
-            self.flush().await?;
-        }
-        Ok(())
-    }
-
-    async fn blob(&mut self, blob: &Blob, content: &mut Content<'_>) -> Result<(), ArchiveError> {
-        let scope = self.core.scope(&self.arrival.owner, &self.expected.session);
-        let wanted = blob.reference();
-        if self.resumed && self.is_stored(&wanted).await? {
-            return Ok(());
-        }
-        let (bytes, source) = mpsc::channel(1);
-        let source = BlobSource::Stream {
-            from: reader(source),
-            limit_bytes: blob.size_bytes,
-        };
-        let put = self.core.blobs.put(&scope, source);
-        let (stored, passed) = tokio::join!(put, pass_on(content, bytes));
-        passed?;
-        match stored? == wanted {
-            true => Ok(()),
-            false => Err(ArchiveError::refused(format!(
-                "blobs/{} does not have the digest of its name",
-                blob.sha256
-            ))),
-        }
-    }
-}
-
-impl Staging<'_> {
-    /// Commits the rows that are gathered.
-    async fn flush(&mut self) -> Result<(), ArchiveError> {
-        let mut rows = std::mem::take(&mut self.rows);
-        self.rows_bytes = 0;
-        if self.resumed && !rows.is_empty() {
-            let keys: Vec<Key> = rows.iter().map(|(key, _)| key.clone()).collect();
-            let mut there = self.core.store.get_many(&keys).await?.into_iter();
-            rows.retain(|(_, value)| {
-                let there = there.next().flatten();
-                there.is_none_or(|record| record.value != *value)
-            });
-        }
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let mut writes = self.fence.clone();
-        writes.extend(rows.into_iter().map(|(key, value)| Write {
-            key,
-            guard: Guard::Any,
-            change: Change::Put(value),
-        }));
-        let id = CommitId::random(&*self.core.ids);
-        let committed = self.core.commit_once(Commit { id, writes }).await;
-        committed.map_err(overtaken)
-    }
-
-    /// Whether an earlier import stored these bytes, whole.
-    async fn is_stored(&self, blob: &BlobRef) -> Result<bool, ArchiveError> {
-        let scope = self.core.scope(&self.arrival.owner, &self.expected.session);
-        let mut content = match self.core.blobs.open(&scope, blob, 0).await {
-            Ok(content) => content,
-            Err(BlobError::Missing(_) | BlobError::Corrupt(_)) => return Ok(false),
-            Err(error) => return Err(error.into()),
-        };
-        let mut space = vec![0; 256 << 10];
-        loop {
-            match content.read(&mut space).await {
-                Ok(0) => return Ok(true),
-                Ok(_) => {}
-                Err(_) => return Ok(false),
-            }
-        }
-    }
-}
-
-type Pieces = mpsc::Sender<Result<Bytes, std::io::Error>>;
-
-/// What comes through the channel, as a stream of bytes.
-fn reader(
-    pieces: mpsc::Receiver<Result<Bytes, std::io::Error>>,
-) -> Box<dyn AsyncRead + Send + Unpin> {
-    let pieces = stream::unfold(pieces, |mut pieces| async move {
-        let piece = pieces.recv().await?;
-        Some((piece, pieces))
-    });
-    let pieces: Pin<Box<dyn futures_util::Stream<Item = _> + Send>> = Box::pin(pieces);
-    Box::new(StreamReader::new(pieces))
-}
-
-/// Passes the content of an entry on. A failure is passed on as well, so that half of it is never taken for all of it.
-async fn pass_on(content: &mut Content<'_>, to: Pieces) -> Result<(), ArchiveError> {
-    loop {
-        match content.next().await {
-            Ok(bytes) if bytes.is_empty() => return Ok(()),
-            Ok(bytes) => {
-                if to.send(Ok(bytes)).await.is_err() {
-                    // Whoever stores it has failed, and says why.
-                    return Ok(());
-                }
-            }
-            Err(error) => {
-                let told = std::io::Error::other(error.to_string());
-                // If nobody listens any more, our own error is the answer all the same.
-                let _ = to.send(Err(told)).await;
-                return Err(error);
-            }
-        }
     }
 }

@@ -6,7 +6,7 @@
 //! head, which is written last; until then its rows belong to nobody, and a marker in the owner's partition says why they are there.
 //!
 //! Read in this order: `format` and `rows` (what is inside), `export`, `walk` (strict reading), `arrive` (what changes when a
-//! Session comes to another store), `import` and `marker` (how it gets there, and how that is given up).
+//! Session comes to another store), `import`, `staging` and `marker` (how it gets there, and how that is given up).
 
 mod arrive;
 mod error;
@@ -15,6 +15,7 @@ mod format;
 mod import;
 mod marker;
 mod rows;
+mod staging;
 mod stream;
 mod walk;
 

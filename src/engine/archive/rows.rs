@@ -12,7 +12,11 @@ use serde_json::value::RawValue;
 use crate::engine::check::{Around, Finding, SessionFacts};
 use crate::engine::ids::SessionId;
 use crate::engine::keys::{self, Group};
+use crate::engine::ports::Range;
 use crate::engine::session::Head;
+
+/// Rows read at once.
+const PAGE_ROWS: usize = 64;
 
 #[derive(Serialize)]
 struct LineOut<'a> {
@@ -33,6 +37,22 @@ struct LineIn<'a> {
 /// Session's rows.
 pub(super) fn is_carried(sort: &str) -> bool {
     sort != keys::HEAD && sort != keys::IMPORT
+}
+
+/// Ranges that have a Session's rows in the order of an archive: the journal last.
+pub(super) fn in_order(session: &SessionId) -> [Range; 3] {
+    let journal = Range::prefix(keys::session_partition(session), "journal/", PAGE_ROWS);
+    let before = Range {
+        from: String::new(),
+        until: Some(journal.from.clone()),
+        ..journal.clone()
+    };
+    let behind = Range {
+        from: journal.until.clone().unwrap_or_default(),
+        until: None,
+        ..journal.clone()
+    };
+    [before, behind, journal]
 }
 
 /// The bytes that rows name: length by digest.

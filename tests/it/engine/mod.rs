@@ -1,5 +1,6 @@
 //! The engine: its rules as tables, and the whole journey over memory ports with a real harness in a scripted world.
 
+mod archive_refusals;
 pub mod archives;
 mod batches;
 pub mod bench;
@@ -9,6 +10,7 @@ mod crowd;
 mod deliveries;
 mod delivery_perils;
 mod entries;
+mod erasing;
 mod faults;
 mod harnesses;
 mod journey;
