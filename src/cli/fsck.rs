@@ -87,10 +87,15 @@ fn in_words(tally: &Tally) -> String {
 
 fn print(context: &mut Context, report: &Report) -> Result<(), CliError> {
     let id = if report.left() == 0 { "ok" } else { "damaged" };
-    context
-        .console
-        .out
-        .one(&document(report), id, || details(report))
+    let out = &mut context.console.out;
+    let for_people = out.format().is_for_people();
+    out.one(&document(report), id, || {
+        let found = &report.outcome.found;
+        match for_people {
+            true => found.iter().fold(summary(report), in_full),
+            false => summary(report).table("finding", table(found)),
+        }
+    })
 }
 
 fn document(report: &Report) -> Value {
@@ -132,7 +137,7 @@ fn document(report: &Report) -> Value {
     })
 }
 
-fn details(report: &Report) -> Details {
+fn summary(report: &Report) -> Details {
     let tally = &report.outcome.tally;
     let mut details = Details::new();
     details = match report.store.is_empty() {
@@ -148,26 +153,34 @@ fn details(report: &Report) -> Details {
         .value("blobs", Cell::Count(tally.blobs))
         .value("content", Cell::Size(tally.blob_bytes))
         .value("findings", Cell::Count(report.outcome.found.len() as u64))
-        .table("Findings", table(&report.outcome.found))
+}
+
+/// A finding as a paragraph: none of it is cut, however narrow the terminal is.
+fn in_full(details: Details, judged: &Judged) -> Details {
+    let finding = &judged.finding;
+    let text = format!("{}: {}", finding.key.to_string().trim_end(), finding.what);
+    details.judged(finding.invariant.code(), verdict(judged), text)
+}
+
+fn verdict(judged: &Judged) -> Cell {
+    let role = match (judged.repaired, judged.finding.repair.is_safe()) {
+        (true, _) => Role::Good,
+        (false, true) => Role::Warn,
+        (false, false) => Role::Bad,
+    };
+    Cell::word(state(judged), role)
 }
 
 fn table(found: &[Judged]) -> Table {
-    let mut table = Table::new([
-        Column::new("PROMISE"),
-        Column::new("STATE"),
-        Column::new("RECORD"),
-        Column::new("FOUND").shrinks(1, 20),
-    ]);
+    let columns = ["PROMISE", "STATE", "PARTITION", "KEY", "FOUND"];
+    let mut table = Table::new(columns.map(Column::new));
     for judged in found {
         let finding = &judged.finding;
-        let role = match judged.repaired {
-            true => Role::Good,
-            false => Role::Bad,
-        };
         table.row([
             Cell::text(finding.invariant.code()),
-            Cell::word(state(judged), role),
-            Cell::text(finding.key.to_string().trim_end()),
+            verdict(judged),
+            Cell::text(&finding.key.partition),
+            Cell::text(&finding.key.sort),
             Cell::text(&finding.what),
         ]);
     }
@@ -177,8 +190,8 @@ fn table(found: &[Judged]) -> Table {
 /// What became of a finding, or can.
 fn state(judged: &Judged) -> &'static str {
     match (judged.repaired, judged.finding.repair.is_safe()) {
-        (true, _) => "repaired",
-        (false, true) => "repairable",
+        (true, _) => "fixed",
+        (false, true) => "fixable",
         (false, false) => "by hand",
     }
 }
@@ -197,7 +210,7 @@ fn conclude(report: &Report, repair: bool) -> Result<(), CliError> {
     Err(match (repair, repairable) {
         (false, 1..) => error.hint(format!("{repairable} of them: rat-things fsck --repair")),
         (true, 1..) => error.hint(
-            "what is repairable and is not repaired changed meanwhile, or waits for what a person has to understand first",
+            "what is fixable and is not fixed changed meanwhile, or waits for what a person has to understand first",
         ),
         (_, 0) => error.hint("what each promise means, and what can be done: docs/fsck.md"),
     })

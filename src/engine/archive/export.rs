@@ -181,13 +181,15 @@ impl Core {
     ) -> Result<(), ArchiveError> {
         loop {
             let page = self.store.range(&range).await?;
+            let mut lines = Vec::new();
             for record in page.records.iter().filter(|r| is_carried(&r.key.sort)) {
                 facts.take(record);
                 let line = line(&record.key.sort, &record.value)
                     .map_err(|why| EngineError::damaged(&record.key, why))?;
                 parts.add(&line);
-                sink.keep(line.into()).await?;
+                lines.extend_from_slice(&line);
             }
+            sink.keep(lines.into()).await?;
             match page.records.last() {
                 Some(last) if page.more => range.from = format!("{}\0", last.key.sort),
                 _ => return Ok(()),

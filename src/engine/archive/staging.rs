@@ -4,6 +4,7 @@ use std::pin::Pin;
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use futures_util::future::try_join_all;
 use futures_util::stream;
 use sha2::{Digest, Sha256};
 use tokio::io::{AsyncRead, AsyncReadExt};
@@ -25,8 +26,10 @@ use crate::engine::sessions::Config;
 
 /// Rows of one commit, beside the two that it asserts.
 const ROWS_PER_COMMIT: usize = 20;
-/// Bytes of rows after which a commit is made however few they are.
-const BYTES_PER_COMMIT: usize = 1 << 20;
+/// Rows that are committed at once: a store makes several commits with one sync.
+const ROWS_AT_ONCE: usize = 16 * ROWS_PER_COMMIT;
+/// Bytes of rows after which they are committed however few they are.
+const BYTES_AT_ONCE: usize = 4 << 20;
 
 /// A digest over rows.
 #[derive(Default)]
@@ -82,7 +85,7 @@ impl Visitor for Staging<'_> {
         self.rows_bytes += value.len();
         self.rows
             .push((row_key(&self.expected.session, sort), value));
-        if self.rows.len() >= ROWS_PER_COMMIT || self.rows_bytes >= BYTES_PER_COMMIT {
+        if self.rows.len() >= ROWS_AT_ONCE || self.rows_bytes >= BYTES_AT_ONCE {
             self.flush().await?;
         }
         Ok(())
@@ -158,18 +161,17 @@ impl<'a> Staging<'a> {
                 there.is_none_or(|record| record.value != *value)
             });
         }
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let mut writes = self.fence.clone();
-        writes.extend(rows.into_iter().map(|(key, value)| Write {
-            key,
-            guard: Guard::Any,
-            change: Change::Put(value),
-        }));
-        let id = CommitId::random(&*self.core.ids);
-        let committed = self.core.commit_once(Commit { id, writes }).await;
-        committed.map_err(overtaken)
+        let commits = rows.chunks(ROWS_PER_COMMIT).map(|some| {
+            let rows = some.iter().map(|(key, value)| Write {
+                key: key.clone(),
+                guard: Guard::Any,
+                change: Change::Put(value.clone()),
+            });
+            let writes = self.fence.iter().cloned().chain(rows).collect();
+            let id = CommitId::random(&*self.core.ids);
+            self.core.commit_once(Commit { id, writes })
+        });
+        try_join_all(commits).await.map_err(overtaken).map(drop)
     }
 
     /// Whether an earlier import stored these bytes, whole.

@@ -145,6 +145,47 @@ fn a_turn_that_is_going_on_is_interrupted_and_goes_on_elsewhere() {
     assert_eq!(here.run("fsck").code, 0);
 }
 
+#[test]
+fn a_damaged_session_is_exported_with_a_warning_or_not_at_all() {
+    let env = TestEnv::new();
+    let session = large(&env, "echo precious");
+    let file = rusqlite::Connection::open(env.data().join("store.db")).expect("opens");
+    let set = |status: &str, sort: &str| {
+        let sql = "UPDATE k SET v = CAST(replace(v, 'completed', ?1) AS BLOB), n = NULL WHERE p = 'S/' || ?2 AND s = ?3";
+        let changed = file.execute(sql, [status, &session, sort]);
+        assert_eq!(changed, Ok(1), "{sort}");
+    };
+    set("failed", "turn/0000000001");
+    let ran = env.run(&format!("sessions export {session} --to b"));
+    assert_eq!(ran.code, 0, "{ran:#?}");
+    assert!(
+        ran.stderr.contains("such an archive is not imported"),
+        "{ran:#?}"
+    );
+    let here = TestEnv::new();
+    fs::copy(env.path("b"), here.path("b")).expect("copies");
+    let ran = here.run("sessions import b");
+    assert_eq!(ran.code, 2, "{ran:#?}");
+    assert!(ran.stderr.contains("is not sound: I8"), "{ran:#?}");
+    let unreadable =
+        "UPDATE k SET v = x'7b', n = NULL WHERE p = 'S/' || ?1 AND s = 'turn/0000000001'";
+    assert_eq!(file.execute(unreadable, [&session]), Ok(1));
+    for blob in super::env::files_below(&env.data().join("blobs")) {
+        fs::remove_file(blob).expect("removes");
+    }
+    for what in ["turn/0000000001", "no stored bytes"] {
+        let ran = env.run(&format!("sessions export {session} --to c"));
+        assert_eq!(ran.code, 2, "{ran:#?}");
+        assert!(ran.stderr.contains(what), "{ran:#?}");
+        assert!(ran.stderr.contains("hint: rat-things fsck"), "{ran:#?}");
+        // Without the row that can't be read, the bytes are next.
+        let turn = "DELETE FROM k WHERE p = 'S/' || ?1 AND s = 'turn/0000000001'";
+        file.execute(turn, [&session]).expect("removes");
+    }
+    assert!(!names(&env).iter().any(|name| name.contains("partial")));
+    assert!(!env.path("c").exists());
+}
+
 /// A Session with output of so many bytes, exported to `a`; its id.
 fn large(env: &TestEnv, make: &str) -> String {
     let session = env.sandboxed(&format!("@exec mkdir -p outputs && {make} > outputs/large"));

@@ -6,6 +6,7 @@ use rusqlite::Connection;
 
 use super::env::TestEnv;
 use super::scrub::seen;
+use super::terminal::Terminal;
 
 fn store(env: &TestEnv) -> Connection {
     Connection::open(env.data().join("store.db")).expect("opens")
@@ -54,6 +55,21 @@ fn damage_exits_with_one_and_what_is_safe_is_repaired() {
     assert_eq!(json["ok"], false);
     assert_eq!(json["findings"][0]["state"], "by hand");
     assert_eq!(json["findings"][0]["key"], "config");
+}
+
+#[test]
+fn a_terminal_gets_a_table_and_nothing_stays_of_the_progress() {
+    let env = TestEnv::new().with("NO_COLOR", "1");
+    let session = env.session("@say hello");
+    let lost = "DELETE FROM k WHERE p = 'S/' || ?1 AND s = 'config'";
+    assert_eq!(store(&env).execute(lost, [&session]), Ok(1));
+    let (seen, code) = Terminal::start(&env, 70, "fsck").end();
+    assert_eq!(code, 1, "{seen}");
+    assert!(seen.starts_with("store     damaged\n"), "{seen}");
+    let found = format!(
+        "form      by hand  S/{session}\n                   config: the session has no configuration\n"
+    );
+    assert!(seen.contains(&found), "{seen}");
 }
 
 #[test]

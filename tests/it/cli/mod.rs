@@ -5,7 +5,7 @@ mod archives;
 mod artifacts;
 mod daemon;
 mod disk;
-mod env;
+pub mod env;
 mod formats;
 mod frame;
 mod fsck;

@@ -20,7 +20,7 @@ pub struct Written {
     kept: Vec<u8>,
     /// How often what was kept aside was forgotten.
     pub begun_anew: usize,
-    /// Called at every row that is kept aside.
+    /// Called whenever rows are kept aside.
     pub meanwhile: Option<Hook>,
 }
 

@@ -20,6 +20,7 @@ use rat_things::engine::ports::{
 };
 use serde_json::Value;
 
+use crate::cli::env::files_below;
 use crate::engine::archives::{busy_life, import};
 use crate::engine::bench::{Bench, OWNER, START_MS};
 use crate::engine::checker::eventful;
@@ -186,18 +187,13 @@ pub fn age(path: &Path) {
 
 /// Every file below a directory, with its content.
 pub fn files(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut found = Vec::new();
-    let mut open = vec![dir.to_owned()];
-    while let Some(path) = open.pop() {
-        match path.is_dir() {
-            true => open.extend(
-                fs::read_dir(&path)
-                    .expect("lists")
-                    .map(|entry| entry.expect("an entry").path()),
-            ),
-            false => found.push((path.clone(), fs::read(&path).expect("reads"))),
-        }
-    }
+    let mut found: Vec<(PathBuf, Vec<u8>)> = files_below(dir)
+        .into_iter()
+        .map(|path| {
+            let content = fs::read(&path).expect("reads");
+            (path, content)
+        })
+        .collect();
     found.sort();
     found
 }
