@@ -45,6 +45,7 @@ fn damage_exits_with_one_and_what_is_safe_is_repaired() {
     drop(file);
     seen!(env.page(&[
         "fsck -o table",
+        "fsck -o tsv",
         "fsck --repair -o table",
         "fsck --repair --read-only",
         "fsck -o id",
@@ -67,7 +68,7 @@ fn a_terminal_gets_a_table_and_nothing_stays_of_the_progress() {
     assert_eq!(code, 1, "{seen}");
     assert!(seen.starts_with("store     damaged\n"), "{seen}");
     let found = format!(
-        "form      by hand  S/{session}\n                   config: the session has no configuration\n"
+        "form      by hand  S/{session} config: the\n                   session has no configuration\n"
     );
     assert!(seen.contains(&found), "{seen}");
 }
