@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::ArchiveError;
 use super::export::row_key;
-use super::format::{Blob, Entry, MANIFEST, MANIFEST_MAX_BYTES, Manifest};
+use super::format::{Blob, Entry, MANIFEST, MANIFEST_MAX_BYTES, Manifest, Part};
 use super::import::Progress;
 use super::rows::{is_carried, is_of, named_blobs, parse_line, unsound};
 use super::stream::ArchiveSource;
@@ -131,30 +131,19 @@ pub(super) async fn walk(
         match (&found, entry) {
             (Some(found), Entry::Records(part) | Entry::Journal(part)) => {
                 let is_journal = matches!(entry, Entry::Journal(_));
-                let lines = rows.take(found, &name, &bytes, is_journal)?;
-                if lines.len() as u64 != part.rows {
-                    return Err(ArchiveError::refused(format!(
-                        "{name} has {} rows, and the manifest says {}",
-                        lines.len(),
-                        part.rows
-                    )));
-                }
-                for (sort, value) in lines {
+                for (sort, value) in rows.take(found, &name, part, &bytes, is_journal)? {
                     visitor.row(sort, value).await?;
                 }
             }
             _ => {
-                let head = read_head(&manifest, &bytes)?;
+                let begun = Found {
+                    manifest: manifest.clone(),
+                    digest: digest.clone(),
+                    session: session.clone(),
+                    head: read_head(&manifest, &bytes)?,
+                };
                 rows.facts.take(&record(&session, keys::HEAD, bytes));
-                let (manifest, digest, session) =
-                    (manifest.clone(), digest.clone(), session.clone());
-                let begun = found.insert(Found {
-                    manifest,
-                    digest,
-                    session,
-                    head,
-                });
-                visitor.begin(begun).await?;
+                visitor.begin(found.insert(begun)).await?;
             }
         }
     }
@@ -251,6 +240,7 @@ impl Rows {
         &mut self,
         found: &Found,
         name: &str,
+        part: &Part,
         bytes: &[u8],
         is_journal: bool,
     ) -> Result<Vec<(String, Vec<u8>)>, ArchiveError> {
@@ -283,7 +273,14 @@ impl Rows {
             self.last = Some(sort.clone());
             taken.push((sort, row.value));
         }
-        Ok(taken)
+        match taken.len() as u64 == part.rows {
+            true => Ok(taken),
+            false => Err(ArchiveError::refused(format!(
+                "{name} has {} rows, and the manifest says {}",
+                taken.len(),
+                part.rows
+            ))),
+        }
     }
 
     /// All rows are there: they must make a sound Session, and the blobs must be exactly those that they name.

@@ -216,6 +216,14 @@ impl Fsck<'_> {
             return old.then_some(finding).into_iter().collect();
         }
         let mut found = seen.facts.findings(session, &seen.around, now_ms);
+        if seen.import.is_some() {
+            found.push(Finding {
+                invariant: Invariant::Form,
+                key: Key::new(keys::session_partition(session), keys::IMPORT),
+                what: "an import of it is marked as not over, and it has a head".to_owned(),
+                repair: Repair::ByHand,
+            });
+        }
         let listed = seen.around.listed_by_id || seen.around.listed_by_time;
         if seen.version.is_none() && listed {
             // Whoever deletes a Session takes it from the lists first: this one was not deleted, it lost its head.

@@ -41,6 +41,10 @@ async fn an_archive_that_is_not_whole_changes_nothing_and_says_why() {
             "no session id",
         ),
         (
+            Box::new(|e| manifest(e, |m| m["records"][0]["rows"] = json!(1))),
+            "rows, and the manifest says 1",
+        ),
+        (
             Box::new(|e| manifest(e, |m| m["revision"] = json!(1))),
             "another revision",
         ),

@@ -25,6 +25,10 @@ async fn rows_that_are_lost_garbled_or_strange_are_named() {
     let place = Place::new().await;
     place.put(place.mine(keys::turn(1)), b"{".to_vec()).await;
     says(&place, "form", "turn/0000000001: it can't be read").await;
+    let marker = json!({"owner": OWNER, "archive": "x", "started_ms": 1}).to_string();
+    place.put(place.mine(keys::IMPORT), marker.into()).await;
+    says(&place, "form", "marked as not over, and it has a head").await;
+    place.lose(place.mine(keys::IMPORT)).await;
     place.put(place.mine("secret/1"), b"1".to_vec()).await;
     says(&place, "form", "is no row of a session").await;
     place.lose(place.mine(keys::CONFIG)).await;
