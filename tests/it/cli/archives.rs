@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::time::Instant;
 
 use super::env::{PATIENCE, TestEnv, end};
 use super::scrub::seen;
+use crate::mounts::with_tmpfs;
 
 /// What does not differ between two stores that have the same Session.
 fn transcript(env: &TestEnv, session: &str) -> [String; 3] {
@@ -252,6 +254,55 @@ fn an_import_that_is_killed_shows_nothing_and_goes_on_or_is_given_up() {
     assert_eq!(transcript(&here, &session), transcript(&there, &session));
     assert_eq!(here.run("fsck").code, 0);
     assert_eq!(here.run("sessions import a").code, 5, "once is enough");
+}
+
+/// Tells the role below that it is one, and where.
+const FULL: &str = "RAT_THINGS_TEST_FULL_DISK_OF_ARCHIVES";
+
+#[test]
+fn a_full_disk_breaks_an_import_or_an_export_off_and_loses_nothing() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let role = "cli::archives::archives_on_a_full_disk";
+    if let Err(why) = with_tmpfs(dir.path(), "32m", role, FULL) {
+        // Not every machine lets a test mount something.
+        let note = format!("a full disk was not tried: {why}\n");
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), note.as_bytes());
+    }
+}
+
+/// Not a test of its own: it runs on the small disk that the one above mounts.
+#[test]
+fn archives_on_a_full_disk() {
+    let Some(dir) = std::env::var_os(FULL) else {
+        return;
+    };
+    let dir = Path::new(&dir);
+    let there = TestEnv::new();
+    let session = large(&there, "head -c 16000000 /dev/urandom");
+    let archive = there.path("a").display().to_string();
+    let filling = dir.join("filling");
+    fs::write(&filling, vec![0; 20_000_000]).expect("fills");
+    let exported = there.run(&format!("sessions export {session} --to {}", dir.display()));
+    assert_eq!(exported.code, 7, "{exported:#?}");
+    assert!(
+        exported.stderr.contains("can't be written"),
+        "{exported:#?}"
+    );
+    assert_eq!(
+        fs::read_dir(dir).expect("lists").count(),
+        1,
+        "nothing is left"
+    );
+    let here = TestEnv::new().with("RAT_THINGS_DATA_DIR", dir.join("data"));
+    let refused = here.run(&format!("sessions import {archive}"));
+    assert_eq!(refused.code, 2, "{refused:#?}");
+    assert!(refused.stderr.contains("no space"), "{refused:#?}");
+    assert_eq!(here.ok("sessions list -o id"), "");
+    fs::remove_file(&filling).expect("removes");
+    let imported = here.json(&format!("sessions import {archive}"));
+    assert_eq!(imported["resumed"], true);
+    assert_eq!(transcript(&here, &session), transcript(&there, &session));
+    assert_eq!(here.run("fsck").code, 0);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use pretty_assertions::assert_eq;
 use rat_things::api::{SessionStatus, TurnStatus};
 use rat_things::backend::memory::MemoryStore;
 use rat_things::backend::memory::bell::MemoryBell;
-use rat_things::backend::memory::blobs::MemoryBlobs;
+use rat_things::backend::memory::blobs::{BlobFault, BlobOp, MemoryBlobs};
 use rat_things::backend::memory::clock::ManualClock;
 use rat_things::backend::memory::environments::Scripted;
 use rat_things::backend::memory::ids::SeededIds;
@@ -50,8 +50,11 @@ impl Target {
     }
 
     fn over(store: MemoryStore) -> Target {
-        let store = Arc::new(store);
-        let blobs = Arc::new(MemoryBlobs::new());
+        Target::of(store, MemoryBlobs::new())
+    }
+
+    fn of(store: MemoryStore, blobs: MemoryBlobs) -> Target {
+        let (store, blobs) = (Arc::new(store), Arc::new(blobs));
         let core = Core {
             store: store.clone(),
             blobs: blobs.clone(),
@@ -465,6 +468,55 @@ async fn giving_up_that_is_broken_off_is_finished_by_whoever_comes_next() {
         if given_up {
             return;
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bytes_that_could_not_be_stored_are_stored_when_the_import_goes_on() {
+    let (there, session, entries) = busy_life().await;
+    let whole = there.blobs.stored(&there.core.scope(OWNER, &session));
+    for fault in [
+        BlobFault::Unavailable,
+        BlobFault::Torn,
+        BlobFault::LostAnswer,
+    ] {
+        for at in [0, 1, whole.len() / 2, whole.len() - 1] {
+            let puts = AtomicUsize::new(0);
+            let blobs = MemoryBlobs::with_faults(move |call| {
+                let is_put = call.op == BlobOp::Put;
+                (is_put && puts.fetch_add(1, Ordering::Relaxed) == at).then_some(fault)
+            });
+            let here = Target::of(MemoryStore::new(), blobs);
+            assert!(here.import(&entries).await.is_err(), "{fault:?} {at}");
+            assert!(!here.sees(&session).await);
+            assert_eq!(here.import(&entries).await, Ok(true), "{fault:?} {at}");
+            let stored = here.blobs.stored(&here.core.scope(IMPORTER, &session));
+            assert!(stored == whole, "{fault:?} {at}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn bytes_that_are_damaged_are_not_exported() {
+    let (there, session, _) = busy_life().await;
+    let scope = there.core.scope(OWNER, &session);
+    let stored = there.blobs.stored(&scope);
+    let (digest, bytes) = stored.first_key_value().expect("has bytes");
+    let mut flipped = bytes.to_vec();
+    flipped[0] ^= 1;
+    for damage in [None, Some(flipped.into()), Some(bytes.slice(1..))] {
+        there.blobs.damage(&scope, digest, damage);
+        let mut written = Written::default();
+        let refused = there
+            .core
+            .export_session(OWNER, &session, "test", &mut written, &|_, _| {})
+            .await
+            .expect_err("refused");
+        let damaged = matches!(
+            &refused,
+            ArchiveError::Engine(EngineError::Damaged { key, .. }) if key.contains(digest)
+        );
+        assert!(damaged, "{refused:?}");
     }
 }
 
