@@ -8,7 +8,7 @@ use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::new_file::{NewFile, destination};
 use crate::cli::out::{Cell, CliError, Details, codes};
-use crate::engine::archive::Exported;
+use crate::engine::archive::{ArchiveError, Exported};
 use crate::text;
 
 /// Write a Session to a file that another store can import: records, journal and bytes, as they are at one revision.
@@ -38,7 +38,8 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     }
     let local = compose::open(&context.settings).await?;
     let session = local.session(&args.session).await?;
-    local.core.load_owned(&local.owner, &session).await?;
+    let there = local.core.load_owned(&local.owner, &session).await;
+    there.map_err(ArchiveError::from)?;
     let to = destination(&args.to, &format!("{session}.tar.zst"))?;
     let file = NewFile::begin_private(&to, args.force)?;
     let mut sink = compose::archive_sink(file.handle()?, file.directory())?;
@@ -65,6 +66,11 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     } else if exported.mid_turn {
         context.console.say.note(
             "a turn is going on: in the archive it is interrupted, and goes on where it is imported",
+        );
+    }
+    if exported.without_variables {
+        context.console.say.note(
+            "the values of its environment's variables stay here: where it is imported, commands run without them",
         );
     }
     report(context, &exported, size_bytes, &to.display().to_string())
@@ -95,6 +101,7 @@ fn report(
         "content_bytes": manifest.content_bytes(),
         "size_bytes": size_bytes,
         "mid_turn": exported.mid_turn,
+        "without_variables": exported.without_variables,
         "findings": exported.unsound.len(),
         "saved_to": to,
     });

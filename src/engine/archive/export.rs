@@ -9,9 +9,9 @@ use sha2::{Digest, Sha256};
 use tokio::io::AsyncReadExt;
 
 use super::error::ArchiveError;
-use super::format::{Blob, FORMAT, HEAD, MANIFEST, Manifest, PART_BYTES, Part, VERSION};
+use super::format::{Blob, Entry, FORMAT, HEAD, MANIFEST, Manifest, PART_BYTES, Part, VERSION};
 use super::import::Progress;
-use super::rows::{in_order, is_carried, line, named_blobs, unsound};
+use super::rows::{in_order, is_carried, line, named_blobs, unsound, without_variables};
 use super::stream::ArchiveSink;
 use crate::engine::check::{Finding, SessionFacts};
 use crate::engine::core::{Core, Loaded, backoff, encode};
@@ -32,6 +32,8 @@ pub struct Exported {
     pub manifest: Manifest,
     /// Whether a Turn was in a worker's hands: in the archive it is interrupted, here it goes on.
     pub mid_turn: bool,
+    /// Whether its environment has variables: their values are not in the archive.
+    pub without_variables: bool,
     /// What is wrong with the Session's rows: an archive with any of it can be kept, but is not imported.
     pub unsound: Vec<Finding>,
 }
@@ -42,6 +44,7 @@ struct Gathered {
     records: Vec<Part>,
     journal: Vec<Part>,
     facts: SessionFacts,
+    without_variables: bool,
 }
 
 impl Core {
@@ -94,7 +97,27 @@ impl Core {
                 .map(|(sha256, size_bytes)| Blob { sha256, size_bytes })
                 .collect(),
         };
-        let first = encode(&manifest);
+        self.write_entries(owner, session, &manifest, head, sink, progress)
+            .await?;
+        let fence = &loaded.head.fence;
+        Ok(Exported {
+            manifest,
+            mid_turn: fence.lease.is_some() || fence.quarantine.is_some(),
+            without_variables: gathered.without_variables,
+            unsound,
+        })
+    }
+
+    async fn write_entries(
+        &self,
+        owner: &str,
+        session: &SessionId,
+        manifest: &Manifest,
+        head: Vec<u8>,
+        sink: &mut dyn ArchiveSink,
+        progress: Progress<'_>,
+    ) -> Result<(), ArchiveError> {
+        let first = encode(manifest);
         sink.begin(MANIFEST, first.len() as u64).await?;
         sink.write(first.into()).await?;
         sink.begin(HEAD, head.len() as u64).await?;
@@ -104,7 +127,7 @@ impl Core {
         for (name, entry) in manifest.entries().skip(1) {
             sink.begin(&name, entry.size_bytes()).await?;
             match entry {
-                super::format::Entry::Blob(blob) => {
+                Entry::Blob(blob) => {
                     let scope = self.scope(owner, session);
                     let copied = self.copy_blob(&scope, blob, sink, |bytes| {
                         progress(done_bytes + bytes, whole_bytes);
@@ -115,18 +138,14 @@ impl Core {
                         return Err(error);
                     }
                 }
-                _ => sink.write_kept(entry.size_bytes()).await?,
+                Entry::Head(_) | Entry::Records(_) | Entry::Journal(_) => {
+                    sink.write_kept(entry.size_bytes()).await?;
+                }
             }
             done_bytes += entry.size_bytes();
             progress(done_bytes, whole_bytes);
         }
-        sink.finish().await?;
-        let mid_turn = loaded.head.fence.lease.is_some() || loaded.head.fence.quarantine.is_some();
-        Ok(Exported {
-            manifest,
-            mid_turn,
-            unsound,
-        })
+        sink.finish().await
     }
 
     /// Reads all rows between two looks at the same head.
@@ -164,6 +183,7 @@ impl Core {
             self.gather_range(range, sink, &mut parts, &mut gathered.facts)
                 .await?;
         }
+        gathered.without_variables = parts.without_variables;
         gathered.records = parts.end();
         let mut parts = Parts::default();
         self.gather_range(journal, sink, &mut parts, &mut gathered.facts)
@@ -184,7 +204,13 @@ impl Core {
             let mut lines = Vec::new();
             for record in page.records.iter().filter(|r| is_carried(&r.key.sort)) {
                 facts.take(record);
-                let line = line(&record.key.sort, &record.value)
+                let stripped = match record.key.sort == keys::CONFIG {
+                    true => without_variables(&record.value),
+                    false => None,
+                };
+                parts.without_variables |= stripped.is_some();
+                let value = stripped.as_ref().unwrap_or(&record.value);
+                let line = line(&record.key.sort, value)
                     .map_err(|why| EngineError::damaged(&record.key, why))?;
                 parts.add(&line);
                 lines.extend_from_slice(&line);
@@ -235,6 +261,7 @@ pub(super) struct Parts {
     hash: Sha256,
     size_bytes: u64,
     rows: u64,
+    without_variables: bool,
 }
 
 impl Parts {

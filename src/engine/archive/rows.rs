@@ -10,10 +10,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::engine::check::{Around, Finding, SessionFacts};
+use crate::engine::core::encode;
 use crate::engine::ids::SessionId;
 use crate::engine::keys::{self, Group};
 use crate::engine::ports::Range;
 use crate::engine::session::Head;
+use crate::engine::sessions::Config;
 
 /// Rows read at once.
 const PAGE_ROWS: usize = 64;
@@ -86,6 +88,15 @@ pub(super) fn unsound(facts: &SessionFacts, session: &SessionId, at_ms: u64) -> 
     let mut found = facts.findings(session, &around, at_ms);
     found.retain(|finding| !finding.repair.is_safe());
     found
+}
+
+/// A configuration as it leaves its store: without the values of its environment's variables, which are nobody else's business.
+/// `None`: it has none.
+pub(super) fn without_variables(value: &[u8]) -> Option<Vec<u8>> {
+    // One that can't be read is a finding, and not exported at all.
+    let mut config: Config = serde_json::from_slice(value).ok()?;
+    let variables = &mut config.environment.as_mut()?.env;
+    (!std::mem::take(variables).is_empty()).then(|| encode(&config))
 }
 
 /// A row as a line, newline included.

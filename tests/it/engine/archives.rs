@@ -319,6 +319,33 @@ async fn nobody_here_sends_what_was_owed_elsewhere_and_no_run_is_live() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn values_of_variables_stay_in_their_store() {
+    let there = World::new();
+    let mut request = managed("@say hello");
+    request["environment"]["env"] = json!({"TOKEN": "hunter2-planted"});
+    let session = there.create(request).await;
+    there.settled(&session).await;
+    let mut written = Written::default();
+    let exported = there
+        .core
+        .export_session(OWNER, &session, "test", &mut written, &|_, _| {})
+        .await
+        .expect("exports");
+    assert!(exported.without_variables);
+    for (name, content) in &written.entries {
+        let text = String::from_utf8_lossy(content);
+        assert!(!text.contains("hunter2"), "{name}: {text}");
+    }
+    let here = World::new();
+    import(&here.core, OWNER, &written.entries)
+        .await
+        .expect("imports");
+    here.say(&session, "k", "@exec env\n@say done").await;
+    here.settled(&session).await;
+    assert_eq!(here.turns(&session).await, [TurnStatus::Completed; 2]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_belongs_to_somebody_else_is_not_found_and_what_exists_is_not_replaced() {
     let (there, session, entries) = busy_life().await;
     let mut written = Written::default();
