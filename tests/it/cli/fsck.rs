@@ -76,7 +76,7 @@ fn a_terminal_gets_a_table_and_nothing_stays_of_the_progress() {
 #[test]
 fn beside_a_daemon_at_work_there_are_no_findings() {
     let env = TestEnv::new();
-    let turn = "@exec echo one\n@slow 5 a few words that take a while\n@exec echo two\n@say done";
+    let turn = "@exec echo one\n@slow 40 a few words that take a while\n@exec echo two\n@say done";
     let sessions: Vec<String> = (0..6)
         .map(|_| {
             let ran = env.run_with("sessions create --input - --no-wait -o id", turn.as_bytes());
