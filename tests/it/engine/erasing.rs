@@ -1,57 +1,20 @@
 //! Erasing that comes late: whoever erases a Session that others have erased meanwhile, and somebody has imported again, leaves it
 //! alone.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use futures_util::future::BoxFuture;
 use rat_things::backend::memory::MemoryStore;
 use rat_things::backend::memory::compute::ScriptedCompute;
 use rat_things::backend::memory::environments::{Files, Scripted, ScriptedEnvironments};
 use rat_things::engine::core::Core;
 use rat_things::engine::dispatch::Dispatcher;
-use rat_things::engine::ports::{
-    Change, Commit, CommitId, Committed, ExecSpec, Guard, Key, Page, Range, Record, Store,
-    StoreError, Write,
-};
+use rat_things::engine::ports::{Change, Commit, CommitId, ExecSpec, Guard, Store, Write};
 use tokio::sync::watch;
 
 use super::archives::{IMPORTER, Target, busy_life, import};
+use super::interposed::{Hook, Interposed};
 use super::world::eventually;
-
-type Hook = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
-
-/// A store in which something happens before the rows of a Session are listed for the first time.
-struct Interposed {
-    store: Arc<MemoryStore>,
-    hook: Mutex<Option<Hook>>,
-}
-
-#[async_trait]
-impl Store for Interposed {
-    async fn get(&self, key: &Key) -> Result<Option<Record>, StoreError> {
-        self.store.get(key).await
-    }
-
-    async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Record>>, StoreError> {
-        self.store.get_many(keys).await
-    }
-
-    async fn range(&self, range: &Range) -> Result<Page, StoreError> {
-        if range.partition.starts_with("S/") {
-            let hook = self.hook.lock().expect("no test panics with it").take();
-            if let Some(hook) = hook {
-                hook().await;
-            }
-        }
-        self.store.range(range).await
-    }
-
-    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
-        self.store.commit(commit).await
-    }
-}
 
 /// Removes every row of every partition but those of the lists.
 async fn erase_all(core: &Core, store: &MemoryStore) {
@@ -88,10 +51,7 @@ async fn a_session_that_was_imported_again_is_not_erased_by_whoever_comes_late()
         })
     });
     let late = Core {
-        store: Arc::new(Interposed {
-            store: here.store.clone(),
-            hook: Mutex::new(Some(hook)),
-        }),
+        store: Arc::new(Interposed::new(here.store.clone(), &session, hook)),
         ..here.core.clone()
     };
     let nothing = |_: &ExecSpec, _: &mut Files| Scripted::ok("");

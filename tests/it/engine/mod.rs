@@ -13,6 +13,7 @@ mod entries;
 mod erasing;
 mod faults;
 mod harnesses;
+pub mod interposed;
 mod journey;
 mod keys;
 mod late_turns;
