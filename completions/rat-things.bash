@@ -34,6 +34,9 @@ _rat__things() {
             rat__things,doctor)
                 cmd="rat__things__subcmd__doctor"
                 ;;
+            rat__things,fsck)
+                cmd="rat__things__subcmd__fsck"
+                ;;
             rat__things,help)
                 cmd="rat__things__subcmd__help"
                 ;;
@@ -115,8 +118,14 @@ _rat__things() {
             rat__things__subcmd__sessions,explain)
                 cmd="rat__things__subcmd__sessions__subcmd__explain"
                 ;;
+            rat__things__subcmd__sessions,export)
+                cmd="rat__things__subcmd__sessions__subcmd__export"
+                ;;
             rat__things__subcmd__sessions,get)
                 cmd="rat__things__subcmd__sessions__subcmd__get"
+                ;;
+            rat__things__subcmd__sessions,import)
+                cmd="rat__things__subcmd__sessions__subcmd__import"
                 ;;
             rat__things__subcmd__sessions,items)
                 cmd="rat__things__subcmd__sessions__subcmd__items"
@@ -143,7 +152,7 @@ _rat__things() {
 
     case "${cmd}" in
         rat__things)
-            opts="-P -o -q -v -h -V --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help --version sessions artifacts agents runs outbox daemon doctor config completions version help"
+            opts="-P -o -q -v -h -V --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help --version sessions artifacts agents runs outbox daemon doctor fsck config completions version help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -890,6 +899,44 @@ _rat__things() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rat__subcmd__things__subcmd__fsck)
+            opts="-P -o -q -v -h --repair --quick --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rat__subcmd__things__subcmd__help)
             opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1173,7 +1220,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help create list get update send cancel answer turns items events artifacts wait explain delete"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help create list get update send cancel answer turns items events artifacts wait explain export import delete"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1572,7 +1619,87 @@ _rat__things() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        rat__subcmd__things__subcmd__sessions__subcmd__export)
+            opts="-P -o -q -v -h --to --force --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         rat__subcmd__things__subcmd__sessions__subcmd__get)
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rat__subcmd__things__subcmd__sessions__subcmd__import)
             opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

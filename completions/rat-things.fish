@@ -51,43 +51,46 @@ complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "runs" -d 'Lau
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "outbox" -d 'What is due: the work that Sessions owe'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "daemon" -d 'The background process that gives work to workers'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "doctor" -d 'Check this machine, the store and the configuration'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "fsck" -d 'Check every record and every byte that is stored, and repair what is safe to repair'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "config" -d 'The configuration in force, and where each value comes from'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "version" -d 'Print versions: this program, the API it speaks, the daemon that runs'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "help" -d 'Explain a command, an error code, or a topic: exit-codes, environment, formats'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
 json\t'The Agents API resource: indented on a terminal, one line elsewhere'
 jsonl\t'One JSON object a line, each flushed when it is complete'
 yaml\t'The same value as `json`, as YAML'
 id\t'Ids only, one a line'"
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
 always\t'Even in a pipe'
 never\t'Not at all'"
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -l json -d 'The same as `-o json`'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -l no-input -d 'Never ask; fail where an answer would be needed'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -s h -l help -d 'Print help'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "create" -d 'Create a Session, usually with a first message'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "list" -d 'List Sessions, newest first'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "get" -d 'Show one Session'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "update" -d 'Change a Session\'s title, metadata or model'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "send" -d 'Send a message: it starts a Turn, or steers the one that runs'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "cancel" -d 'Stop the active Turn, or the one that is named'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "answer" -d 'Answer a function call that a Turn waits for'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "turns" -d 'List a Session\'s Turns'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "items" -d 'List a Session\'s Items: the transcript'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "events" -d 'List what changed in a Session, in order'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "artifacts" -d 'List the files that a Session\'s Turns left in /workspace/outputs'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "wait" -d 'Wait until a Session\'s work is over'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "explain" -d 'Say why a Session does or does not move, and what would unblock it'
-complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain delete" -f -a "delete" -d 'Delete a Session, its files and its environment'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "create" -d 'Create a Session, usually with a first message'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "list" -d 'List Sessions, newest first'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "get" -d 'Show one Session'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "update" -d 'Change a Session\'s title, metadata or model'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "send" -d 'Send a message: it starts a Turn, or steers the one that runs'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "cancel" -d 'Stop the active Turn, or the one that is named'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "answer" -d 'Answer a function call that a Turn waits for'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "turns" -d 'List a Session\'s Turns'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "items" -d 'List a Session\'s Items: the transcript'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "events" -d 'List what changed in a Session, in order'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "artifacts" -d 'List the files that a Session\'s Turns left in /workspace/outputs'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "wait" -d 'Wait until a Session\'s work is over'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "explain" -d 'Say why a Session does or does not move, and what would unblock it'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "export" -d 'Write a Session to a file that another store can import'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "import" -d 'Import a Session that was exported'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "delete" -d 'Delete a Session, its files and its environment'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l input -d 'The first message; - reads standard input' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l agent-id -d 'A saved Agent: its id, or the beginning of it' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l model -d 'The model [default: the profile\'s]' -r
@@ -398,6 +401,46 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -l no-input -d 'Never ask; fail where an answer would be needed'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l to -d 'The file to write, for you alone; a directory takes SESSION.tar.zst' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l force -d 'Replace a file that has the name already'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
@@ -838,6 +881,27 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s q -l qu
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l no-input -d 'Never ask; fail where an answer would be needed'
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l repair -d 'Repair what is safe to repair, and say what was done'
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l quick -d 'Do not read stored bytes, only look whether they are there'
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'

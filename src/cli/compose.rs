@@ -9,6 +9,7 @@ use super::config::{
 };
 use super::out::{CliError, codes};
 use crate::backend::harness::responses::{self, ResponsesHarness, patch};
+use crate::backend::local::archive::{TarZstdReader, TarZstdWriter};
 use crate::backend::local::bell::LocalBell;
 use crate::backend::local::blobs::LocalBlobs;
 use crate::backend::local::clock::SystemClock;
@@ -18,6 +19,7 @@ use crate::backend::local::compute::{
 };
 use crate::backend::local::identity::LocalIdentity;
 use crate::backend::local::ids::SystemIds;
+use crate::backend::local::inventory::LocalInventory;
 use crate::backend::local::process::{self, ProcessIdentity};
 use crate::backend::local::sandbox::{
     EnvironmentLimits, LocalEnvironments, LocalEnvironmentsConfig, init,
@@ -27,7 +29,9 @@ use crate::backend::local::store::{SqliteStore, StoreOptions};
 use crate::backend::model::demo::{self, DemoModel};
 use crate::backend::model::http::{HttpModel, HttpOptions};
 use crate::backend::model::key::KeySource;
+use crate::engine::archive::{ArchiveSink, ArchiveSource};
 use crate::engine::core::{self, Core, Recovery};
+use crate::engine::fsck::Inventory;
 use crate::engine::keys::owner_of;
 use crate::engine::ports::{
     Bell, Clock, Compute, Environments, Harness, Identity, Isolation, Liveness, Model, Network,
@@ -143,6 +147,39 @@ pub async fn open(settings: &Settings) -> Result<Local, CliError> {
         places,
         store,
     })
+}
+
+/// What is in the data directory, for a check of all of it.
+pub fn inventory(local: &Local) -> Box<dyn Inventory> {
+    let blobs = LocalBlobs::new(local.places.blobs());
+    Box::new(LocalInventory::new(Arc::clone(&local.store), blobs))
+}
+
+/// An archive that is written to `file`. What has to be kept aside meanwhile is, in the directory `aside`.
+///
+/// # Errors
+/// The directory can't be written.
+pub fn archive_sink(file: std::fs::File, aside: &Path) -> Result<Box<dyn ArchiveSink>, CliError> {
+    let writer = TarZstdWriter::new(file, aside).map_err(|error| {
+        let message = format!("cannot write beside it in {}: {error}", aside.display());
+        CliError::new(codes::INPUT, message).hint("choose a place that you can write to")
+    })?;
+    Ok(Box::new(writer))
+}
+
+/// An archive that is read from a file.
+///
+/// # Errors
+/// The file can't be opened, or is no plain file.
+pub fn archive_source(path: &Path) -> Result<Box<dyn ArchiveSource>, CliError> {
+    let reader = TarZstdReader::open(path).map_err(|error| {
+        let code = match error.kind() {
+            std::io::ErrorKind::NotFound => codes::NOT_FOUND,
+            _ => codes::INPUT,
+        };
+        CliError::new(code, format!("cannot read {}: {error}", path.display()))
+    })?;
+    Ok(Box::new(reader))
 }
 
 fn private_dir(path: &Path) -> Result<(), CliError> {

@@ -3,6 +3,7 @@
 use super::out::{CliError, codes};
 use super::resolve::listing;
 use crate::api::ApiError;
+use crate::engine::archive::ArchiveError;
 use crate::engine::error::EngineError;
 use crate::engine::ports::StoreFault;
 
@@ -30,6 +31,27 @@ impl From<EngineError> for CliError {
                 .hint("repeat the same command with the same --idempotency-key to find out"),
             EngineError::Broken { fault, .. } => broken(fault, message),
             EngineError::Damaged { .. } => CliError::bug(message),
+        }
+    }
+}
+
+impl From<ArchiveError> for CliError {
+    fn from(error: ArchiveError) -> Self {
+        let message = error.to_string();
+        match error {
+            ArchiveError::Refused { .. } => CliError::new(codes::ARCHIVE, message)
+                .hint("nothing was imported; export the session again, or copy the archive again"),
+            ArchiveError::Unreadable(_) => CliError::new(codes::INPUT, message),
+            ArchiveError::Unwritable(_) => CliError::new(codes::OUTPUT, message)
+                .hint("nothing was written; free some space, and run the command again"),
+            ArchiveError::Engine(EngineError::Damaged { .. }) => {
+                CliError::new(codes::STORE, message).hint("rat-things fsck")
+            }
+            ArchiveError::Engine(EngineError::Unknown(_)) => {
+                CliError::new(codes::UNKNOWN_OUTCOME, message)
+                    .hint("import the same archive again to find out")
+            }
+            ArchiveError::Engine(error) => CliError::from(error),
         }
     }
 }
@@ -115,6 +137,26 @@ mod tests {
             CliError::from(refused()).message,
             "agent.model: it is empty"
         );
+    }
+
+    #[test]
+    fn every_failure_of_an_archive_has_its_exit_code() {
+        let damaged = EngineError::Damaged {
+            key: "k".into(),
+            why: "w".into(),
+        };
+        for (error, code) in [
+            (ArchiveError::refused("w"), 2),
+            (ArchiveError::Unreadable("u".into()), 2),
+            (ArchiveError::Unwritable("u".into()), 7),
+            (EngineError::not_found("session", "s").into(), 3),
+            (EngineError::Conflict("c".into()).into(), 5),
+            (EngineError::Unknown("u".into()).into(), 6),
+            (damaged.into(), 2),
+        ] {
+            let shown = error.to_string();
+            assert_eq!(CliError::from(error).exit_code(), code, "{shown}");
+        }
     }
 
     #[test]

@@ -11,8 +11,10 @@ mod doctor;
 pub mod failure;
 pub mod follow;
 mod foretaste;
+mod fsck;
 mod input;
 mod key;
+mod new_file;
 pub mod out;
 mod outbox;
 mod page;
@@ -86,6 +88,8 @@ pub enum Command {
     Daemon(daemon::Command),
     /// Check this machine, the store and the configuration
     Doctor(doctor::Args),
+    /// Check every record and every byte that is stored, and repair what is safe to repair
+    Fsck(fsck::Args),
     /// The configuration in force, and where each value comes from
     #[command(subcommand)]
     Config(config::Command),
@@ -206,6 +210,7 @@ fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
             Command::Outbox(command) => outbox::run(context, command).await,
             Command::Daemon(command) => daemon::run(context, command).await,
             Command::Doctor(_) => doctor::run(context).await,
+            Command::Fsck(args) => fsck::run(context, &args).await,
             Command::Config(command) => config::run(context, command),
             Command::Worker => worker::run(context).await,
             // Answered before there was a configuration.

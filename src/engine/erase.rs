@@ -4,7 +4,10 @@ use super::core::{Core, Loaded};
 use super::error::EngineError;
 use super::ids::SessionId;
 use super::keys::{self, Group};
-use super::ports::{Change, Commit, CommitId, Environments, Guard, Key, Range, Write};
+use super::ports::{Change, Commit, CommitId, Environments, Guard, Key, Range, StoreError, Write};
+
+/// Rows of one commit, beside those that it asserts.
+const ERASED_AT_ONCE: usize = 20;
 
 impl Core {
     /// Erases a deleted Session: environment, secrets, bytes, rows, and last the head with its agenda entry. Resumable at any point.
@@ -25,43 +28,14 @@ impl Core {
         let scope = self.scope(&loaded.head.owner, session);
         self.secrets.erase(&scope).await?;
         self.blobs.delete_scope(&scope).await?;
-        let partition = keys::session_partition(session);
-        let mut from = String::new();
-        loop {
-            let range = Range {
-                partition: partition.clone(),
-                from,
-                until: None,
-                reverse: false,
-                limit: 20,
-            };
-            let page = self.store.range(&range).await?;
-            let doomed = page.records.iter().filter(|r| r.key.sort != keys::HEAD);
-            let writes: Vec<Write> = doomed
-                .map(|r| Write {
-                    key: r.key.clone(),
-                    guard: Guard::Any,
-                    change: Change::Delete,
-                })
-                .collect();
-            if !writes.is_empty() {
-                self.commit_once(Commit {
-                    id: CommitId::random(&*self.ids),
-                    writes,
-                })
-                .await?;
-            }
-            match page.records.last() {
-                Some(last) if page.more => from = format!("{}\0", last.key.sort),
-                _ => break,
-            }
-        }
-        self.erase_head(session, loaded).await
-    }
-
-    /// The last row, and what leads to it.
-    async fn erase_head(&self, session: &SessionId, loaded: &Loaded) -> Result<(), EngineError> {
         let head = Key::new(keys::session_partition(session), keys::HEAD);
+        // Whoever comes late must not touch what has the same id by then: a Session can be imported again.
+        let fence = [Write {
+            key: head.clone(),
+            guard: Guard::Version(loaded.version),
+            change: Change::Check,
+        }];
+        self.erase_rows(session, &[keys::HEAD], &fence).await?;
         let mut writes = vec![Write {
             key: head,
             guard: Guard::Version(loaded.version),
@@ -83,5 +57,42 @@ impl Core {
         let id = CommitId::random(&*self.ids);
         self.commit_once(Commit { id, writes }).await?;
         Ok(())
+    }
+
+    /// Deletes the rows of a Session but those in `keep`, as long as what `fence` asserts holds.
+    pub(super) async fn erase_rows(
+        &self,
+        session: &SessionId,
+        keep: &[&str],
+        fence: &[Write],
+    ) -> Result<(), StoreError> {
+        let mut range = Range {
+            partition: keys::session_partition(session),
+            from: String::new(),
+            until: None,
+            reverse: false,
+            limit: ERASED_AT_ONCE,
+        };
+        loop {
+            let page = self.store.range(&range).await?;
+            let doomed = page.records.iter();
+            let doomed: Vec<Write> = doomed
+                .filter(|r| !keep.contains(&r.key.sort.as_str()))
+                .map(|r| Write {
+                    key: r.key.clone(),
+                    guard: Guard::Any,
+                    change: Change::Delete,
+                })
+                .collect();
+            if !doomed.is_empty() {
+                let id = CommitId::random(&*self.ids);
+                let writes = fence.iter().cloned().chain(doomed).collect();
+                self.commit_once(Commit { id, writes }).await?;
+            }
+            match page.records.last() {
+                Some(last) if page.more => range.from = format!("{}\0", last.key.sort),
+                _ => return Ok(()),
+            }
+        }
     }
 }

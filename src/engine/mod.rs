@@ -4,11 +4,13 @@
 //! [`accept`] (with [`prepare`]), [`dispatch`] (with [`agenda`] and [`claim`]), [`run`] (with [`work`]), [`observe`], [`settle`]
 //! (with [`finish`]), [`deliver`] (with [`outbox`]), [`recover`], and [`erase`] at the very end.
 //! [`draft`] is the one way in which anything is ever changed; [`check`] states what must hold of the records that result.
+//! [`archive`] carries a Session from one store to another; [`fsck`] checks a whole store.
 
 pub mod accept;
 mod aftermath;
 pub mod agenda;
 pub mod agents;
+pub mod archive;
 pub mod artifact;
 pub mod check;
 pub mod claim;
@@ -25,6 +27,7 @@ pub mod events;
 mod feed;
 pub mod fence;
 pub mod finish;
+pub mod fsck;
 pub mod history;
 pub mod ids;
 pub mod input;

@@ -439,7 +439,7 @@ fn refuse_unsupported(hosted: &HostedEnvironmentParam) -> Result<(), EngineError
 }
 
 /// How commands of a Session are isolated, in words, when it is not the sandbox.
-fn isolation_note(spec: Option<&EnvironmentSpec>) -> Option<String> {
+pub(super) fn isolation_note(spec: Option<&EnvironmentSpec>) -> Option<String> {
     match spec.map(|spec| spec.isolation) {
         Some(Isolation::UnsafeNone) => Some("unsafe-none".into()),
         Some(Isolation::Sandbox) | None => None,

@@ -8,6 +8,8 @@ mod cli;
 mod contract;
 /// The journey of an input over memory ports.
 mod engine;
+/// A whole data directory is checked, and what is safe is repaired.
+mod fsck;
 /// The real program, killed at every moment.
 mod kill;
 /// Who may use whom: design rule enforced over `use crate::` lines.

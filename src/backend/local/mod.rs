@@ -1,5 +1,6 @@
 //! The local world: SQLite, files and processes of one machine.
 
+pub mod archive;
 pub mod bell;
 pub mod blobs;
 pub mod clock;
@@ -7,6 +8,7 @@ pub mod compute;
 mod datagrams;
 pub mod identity;
 pub mod ids;
+pub mod inventory;
 pub mod process;
 pub mod sandbox;
 pub mod secrets;

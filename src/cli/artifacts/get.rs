@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 
-use super::file::{NewFile, destination};
 use crate::api::SessionArtifact;
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
+use crate::cli::new_file::{NewFile, destination};
 use crate::cli::out::{Cell, CliError, Details, codes};
 use crate::engine::artifact::ArtifactRow;
 use crate::engine::error::EngineError;
@@ -122,7 +122,7 @@ async fn save(context: &Context, found: &Found, mut file: NewFile) -> Result<(),
         })
         .await?;
     drop(progress);
-    file.finish()
+    file.finish().map(drop)
 }
 
 /// Says what was saved where.

@@ -1,6 +1,5 @@
 //! `rat-things artifacts …`
 
-mod file;
 mod get;
 
 use clap::Subcommand;

@@ -53,6 +53,8 @@ codes! {
     READ_ONLY = "RT-0221", Usage, "The command would change something and read-only mode is on.";
     /// The store needs an operator.
     STORE = "RT-0222", Usage, "The store cannot be used until somebody mends it: full disk, no permission, damage, a newer schema.";
+    /// An archive that is not whole.
+    ARCHIVE = "RT-0223", Usage, "The archive is not what an export writes, or is damaged; nothing was imported.";
     /// Anything that does not exist.
     NOT_FOUND = "RT-0300", NotFound, "What was named does not exist, was deleted, or is not yours.";
     /// Anything about credentials.

@@ -7,7 +7,9 @@ mod create;
 mod delete;
 mod events;
 pub mod explain;
+mod export;
 mod get;
+mod import;
 mod items;
 mod list;
 mod send;
@@ -49,6 +51,10 @@ pub enum Command {
     Wait(wait::Args),
     /// Say why a Session does or does not move, and what would unblock it
     Explain(explain::Args),
+    /// Write a Session to a file that another store can import
+    Export(export::Args),
+    /// Import a Session that was exported
+    Import(import::Args),
     /// Delete a Session, its files and its environment
     Delete(delete::Args),
 }
@@ -69,6 +75,8 @@ pub async fn run(context: &mut Context, command: Command) -> Result<(), CliError
         Command::Artifacts(args) => artifacts::run(context, args).await,
         Command::Wait(args) => wait::run(context, args).await,
         Command::Explain(args) => explain::run(context, args).await,
+        Command::Export(args) => export::run(context, args).await,
+        Command::Import(args) => import::run(context, args).await,
         Command::Delete(args) => delete::run(context, args).await,
     }
 }

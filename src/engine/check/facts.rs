@@ -197,6 +197,12 @@ impl SessionFacts {
             .flat_map(|(sort, blobs)| blobs.iter().map(move |blob| (sort.as_str(), blob)))
     }
 
+    /// Rows that can't be read, by sort key, and why.
+    pub fn unreadable(&self) -> impl Iterator<Item = (&str, &str)> {
+        let bad = self.bad.iter();
+        bad.map(|(sort, why)| (sort.as_str(), why.as_str()))
+    }
+
     /// Everything that is wrong with the Session at `now_ms`, the time at which its rows were read: only an agenda entry that
     /// comes too late depends on it.
     pub fn findings(&self, session: &SessionId, around: &Around, now_ms: u64) -> Vec<Finding> {

@@ -302,3 +302,20 @@ pub fn content(path: &Path) -> String {
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .unwrap_or_default()
 }
+
+/// Every file below a directory.
+pub fn files_below(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut open = vec![dir.to_owned()];
+    while let Some(path) = open.pop() {
+        match path.is_dir() {
+            true => open.extend(
+                fs::read_dir(&path)
+                    .expect("lists")
+                    .map(|entry| entry.expect("an entry").path()),
+            ),
+            false => found.push(path),
+        }
+    }
+    found
+}

@@ -1,12 +1,14 @@
 //! The program from outside: words, streams and exit codes, in a hermetic environment.
 
 mod agents;
+mod archives;
 mod artifacts;
 mod daemon;
 mod disk;
-mod env;
+pub mod env;
 mod formats;
 mod frame;
+mod fsck;
 mod help;
 mod hostile;
 mod live;

@@ -13,7 +13,7 @@ use super::records::violations;
 
 /// A Session with something of everything: a Turn that ended, with an answered call, a command and words; one that is being worked
 /// on, with a command that runs and a call that waits; one that waits in the queue; and a delivery that is owed.
-fn eventful() -> Bench {
+pub fn eventful() -> Bench {
     let mut bench = Bench::new();
     bench.say("first");
     bench.claim().expect("due");

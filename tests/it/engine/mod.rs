@@ -1,16 +1,21 @@
 //! The engine: its rules as tables, and the whole journey over memory ports with a real harness in a scripted world.
 
+mod archive_refusals;
+pub mod archives;
 mod background;
 mod batches;
-mod bench;
+pub mod bench;
 mod bounds;
-mod checker;
+pub mod checker;
 mod crowd;
 mod deliveries;
 mod delivery_perils;
+mod entries;
 mod environment_events;
+mod erasing;
 mod faults;
 mod harnesses;
+pub mod interposed;
 mod journey;
 mod keys;
 mod late_outputs;
@@ -28,4 +33,4 @@ mod records;
 mod secrets;
 mod wakeups;
 mod windows;
-mod world;
+pub mod world;

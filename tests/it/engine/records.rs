@@ -23,6 +23,15 @@ pub fn assert_sound(records: &[Record], now_ms: u64) {
 
 /// Every rule that `records` break, in words.
 pub fn violations(records: &[Record], now_ms: u64) -> Vec<String> {
+    let heads = records.iter().filter(|r| r.key.sort == keys::HEAD);
+    heads
+        .filter_map(versioned)
+        .chain(broken(records, now_ms))
+        .collect()
+}
+
+/// The same of records that came from another store.
+pub fn broken(records: &[Record], now_ms: u64) -> Vec<String> {
     let mut sessions: BTreeMap<SessionId, (SessionFacts, Around)> = BTreeMap::new();
     let mut owners: BTreeMap<&str, OwnerFacts> = BTreeMap::new();
     let mut broken = Vec::new();
@@ -42,9 +51,6 @@ pub fn violations(records: &[Record], now_ms: u64) -> Vec<String> {
             around.agenda.insert((group, due_ms));
         } else {
             broken.push(format!("{} is in no partition of ours", record.key));
-        }
-        if sort == keys::HEAD {
-            broken.extend(versioned(record));
         }
     }
     for (owner, facts) in &owners {

@@ -4,6 +4,7 @@
 //! name. The root is made by the first put, so that reading from a data directory that can't be written works.
 
 mod fault;
+mod list;
 mod place;
 mod put;
 mod remove;
@@ -24,6 +25,7 @@ use self::place::{Place, is_digest};
 use self::put::{Durable, Temp};
 pub use self::remove::Swept;
 use crate::backend::verified::Verified;
+use crate::engine::fsck::StoredBlob;
 use crate::engine::ids::sha256_hex;
 use crate::engine::ports::{BlobError, BlobRef, BlobScope, BlobSource, Blobs};
 
@@ -54,6 +56,32 @@ impl LocalBlobs {
     pub async fn sweep_temp(&self, now_ms: u64, older_than_ms: u64) -> Result<Swept, BlobError> {
         let root = self.root.clone();
         blocking(move || remove::sweep(&root, now_ms, older_than_ms)).await
+    }
+
+    /// Every scope that has bytes, in order. Fails as [`Blobs::delete_scope`] does, like what follows.
+    pub async fn scopes(&self) -> Result<Vec<BlobScope>, BlobError> {
+        let root = self.root.clone();
+        blocking(move || list::scopes(&root)).await
+    }
+
+    /// What is stored in a scope, in the order of digests.
+    pub async fn stored(&self, scope: &BlobScope) -> Result<Vec<StoredBlob>, BlobError> {
+        let place = Place::of(&self.root, scope)?;
+        blocking(move || list::blobs(&place)).await
+    }
+
+    /// Removes one blob that nobody stored since `before_ms` (Unix time); whether it did. The time must be long past: whoever stores
+    /// the same bytes makes them young again only if they are older than an hour.
+    pub async fn remove(
+        &self,
+        scope: &BlobScope,
+        sha256: &str,
+        before_ms: u64,
+    ) -> Result<bool, BlobError> {
+        let place = Place::of(&self.root, scope)?;
+        let LocalBlobs { root, .. } = self.clone();
+        let sha256 = sha256.to_owned();
+        blocking(move || list::remove(&root, &place, &sha256, before_ms)).await
     }
 
     async fn put_bytes(&self, place: Place, bytes: Bytes) -> Result<BlobRef, BlobError> {

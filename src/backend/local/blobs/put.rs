@@ -14,6 +14,7 @@ use std::sync::Mutex;
 use rustix::fs::{CWD, RenameFlags};
 
 use super::fault::sort;
+use super::list::make_young;
 use super::place::{DAMAGED, Place, TEMP};
 use crate::engine::ports::{BlobError, BlobRef};
 
@@ -152,6 +153,10 @@ pub(super) fn present(
     let path = place.file(&blob.sha256);
     match std::fs::symlink_metadata(&path) {
         Ok(meta) if meta.is_file() && meta.len() == blob.size_bytes => {
+            // A record is about to name it again: it is not left over.
+            if !make_young(&path, &meta)? {
+                return Ok(false);
+            }
             sync_entries(root, place, durable, &blob.sha256, false)?;
             Ok(true)
         }
@@ -256,7 +261,7 @@ fn open_new(path: &Path) -> io::Result<File> {
 }
 
 /// Renames without replacing: who stored the same bytes first keeps its file, so that readers never see it change.
-fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
+pub(super) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     use rustix::io::Errno;
     match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
         Ok(()) => Ok(()),

@@ -95,7 +95,7 @@ fn empty(trash: &Path, wanted: impl Fn(&str) -> bool) -> Result<u64, BlobError> 
 }
 
 /// The entries of a directory; an absent one has none.
-fn entries(dir: &Path) -> Result<Vec<fs::DirEntry>, BlobError> {
+pub(super) fn entries(dir: &Path) -> Result<Vec<fs::DirEntry>, BlobError> {
     match fs::read_dir(dir).and_then(Iterator::collect) {
         Ok(all) => Ok(all),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rusqlite::ErrorCode;
 
 use super::open::{Place, version};
-use super::{SqliteStore, faults, identity};
+use super::{SqliteStore, faults, identity, rows};
 use crate::engine::ports::StoreError;
 
 /// What a check found.
@@ -51,7 +51,27 @@ impl SqliteStore {
     /// When it can't be read at all. Damage is no error: it is in the answer.
     pub async fn check(&self) -> Result<Health, StoreError> {
         let place = Arc::clone(&self.place);
-        blocking(move || check(&place)).await?
+        blocking(move || check(&place, false)).await?
+    }
+
+    /// The same, and more slowly everything that SQLite can find, and whether rows and values belong together.
+    ///
+    /// # Errors
+    /// Like [`SqliteStore::check`].
+    pub async fn check_all(&self) -> Result<Health, StoreError> {
+        let place = Arc::clone(&self.place);
+        blocking(move || check(&place, true)).await?
+    }
+
+    /// Partitions that have rows, in order, behind `after`, at most `limit`.
+    ///
+    /// # Errors
+    /// When they can't be read.
+    pub async fn partitions(&self, after: &str, limit: usize) -> Result<Vec<String>, StoreError> {
+        let after = after.to_owned();
+        self.readers
+            .run(move |conn| rows::partitions(conn, &after, limit))
+            .await
     }
 
     /// Writes a copy of the database, as it is at one instant, to the new file `to` (mode 0600), beside other users of it. The copy
@@ -72,15 +92,22 @@ async fn blocking<T: Send + 'static>(
         .map_err(|e| StoreError::Unavailable(format!("the work was stopped: {e}")))
 }
 
-fn check(place: &Place) -> Result<Health, StoreError> {
+fn check(place: &Place, all: bool) -> Result<Health, StoreError> {
     let refused = |e: rusqlite::Error| faults::refused(&e, &place.path);
     let conn = place.connect_briefly()?;
-    let mut statement = conn.prepare("PRAGMA quick_check").map_err(refused)?;
+    let pragma = match all {
+        true => "PRAGMA integrity_check",
+        false => "PRAGMA quick_check",
+    };
+    let mut statement = conn.prepare(pragma).map_err(refused)?;
     let mut problems = statement
         .query_map([], |row| row.get(0))
         .and_then(|rows| rows.collect::<rusqlite::Result<Vec<String>>>())
         .map_err(refused)?;
     problems.retain(|problem| problem != "ok");
+    if all && problems.is_empty() {
+        problems = rows::mismatches(&conn).map_err(refused)?;
+    }
     let bytes = |path: &Path| fs::metadata(path).map_or(0, |m| m.len());
     Ok(Health {
         schema_version: version(&conn).map_err(refused)?,

@@ -2,13 +2,14 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::cli::out::{CliError, codes};
 use crate::text::{is_control, is_hidden};
 
 /// A file that is being written. Dropped without [`NewFile::finish`], nothing of it is left.
-pub(super) struct NewFile {
+pub(in crate::cli) struct NewFile {
     file: File,
     partial: PathBuf,
     to: PathBuf,
@@ -21,7 +22,16 @@ impl NewFile {
     ///
     /// # Errors
     /// Conflict when the name is taken; usage when the directory can't be written.
-    pub(super) fn begin(to: &Path, replace: bool) -> Result<NewFile, CliError> {
+    pub(in crate::cli) fn begin(to: &Path, replace: bool) -> Result<NewFile, CliError> {
+        NewFile::with_mode(to, replace, 0o666)
+    }
+
+    /// The same, readable by nobody else, whatever the umask allows.
+    pub(in crate::cli) fn begin_private(to: &Path, replace: bool) -> Result<NewFile, CliError> {
+        NewFile::with_mode(to, replace, 0o600)
+    }
+
+    fn with_mode(to: &Path, replace: bool, mode: u32) -> Result<NewFile, CliError> {
         if !replace && to.symlink_metadata().is_ok() {
             return Err(taken(to));
         }
@@ -30,6 +40,7 @@ impl NewFile {
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
+            .mode(mode)
             .open(&partial)
             .map_err(|error| failed(to, &error))?;
         Ok(NewFile {
@@ -41,18 +52,32 @@ impl NewFile {
         })
     }
 
+    /// A second handle on the file, for whoever writes it step by step.
+    pub(in crate::cli) fn handle(&self) -> Result<File, CliError> {
+        self.file
+            .try_clone()
+            .map_err(|error| failed(&self.to, &error))
+    }
+
+    /// The directory that the file will be in.
+    pub(in crate::cli) fn directory(&self) -> &Path {
+        match self.to.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        }
+    }
+
     /// Adds bytes.
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<(), CliError> {
+    pub(in crate::cli) fn write(&mut self, bytes: &[u8]) -> Result<(), CliError> {
         self.file
             .write_all(bytes)
             .map_err(|error| failed(&self.to, &error))
     }
 
-    /// Gives the file its name.
-    pub(super) fn finish(mut self) -> Result<(), CliError> {
-        self.file
-            .sync_all()
-            .map_err(|error| failed(&self.to, &error))?;
+    /// Gives the file its name, and answers how long it is.
+    pub(in crate::cli) fn finish(mut self) -> Result<u64, CliError> {
+        let synced = self.file.sync_all().and_then(|()| self.file.metadata());
+        let size_bytes = synced.map_err(|error| failed(&self.to, &error))?.len();
         let named = match self.replace {
             true => fs::rename(&self.partial, &self.to),
             // A name that was taken meanwhile is not overwritten: a link is refused where a rename would not be.
@@ -65,7 +90,7 @@ impl NewFile {
         match named {
             Ok(()) => {
                 self.done = self.replace;
-                Ok(())
+                Ok(size_bytes)
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken(&self.to)),
             Err(error) => Err(failed(&self.to, &error)),
@@ -86,7 +111,7 @@ impl Drop for NewFile {
 ///
 /// # Errors
 /// Usage when that name is none that a terminal could show.
-pub(super) fn destination(to: &Path, artifact_path: &str) -> Result<PathBuf, CliError> {
+pub(in crate::cli) fn destination(to: &Path, artifact_path: &str) -> Result<PathBuf, CliError> {
     if !to.is_dir() {
         return Ok(to.to_owned());
     }

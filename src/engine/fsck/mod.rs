@@ -1,0 +1,66 @@
+//! Fsck: the checker's rules over a whole store, Session by Session, beside whoever uses it; and the repairs that are safe.
+//!
+//! It knows no rule itself ([`super::check`] does) but those about bytes, and never guesses: a Session that changes while it is read
+//! is read again, and what is not seen in one piece is not a finding. It keeps one Session at a time in memory, and the ids of those
+//! whose agenda entries or lists look odd. Nothing is written unless repairs are asked for; each repair is a commit that asserts
+//! what makes it right, and the Session is looked at again afterwards.
+//!
+//! Read in this order: `inventory` (what a store can list), `look` (one Session in one piece), `bytes`, `mend`, `walk` (all of it).
+
+mod bytes;
+mod inventory;
+mod look;
+mod mend;
+mod owners;
+mod report;
+mod walk;
+
+pub use inventory::{Inventory, StoredBlob};
+pub use report::{Judged, Outcome, Tally};
+
+use super::core::Core;
+
+/// Bytes that no record names are left alone for so long: they may be on their way into one.
+pub const ORPHANS_AFTER_MS: u64 = 24 * 3_600_000;
+
+/// How thoroughly, and what is done about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Repair what is safe to repair.
+    pub repair: bool,
+    /// Read stored bytes, not only whether they are there.
+    pub contents: bool,
+}
+
+/// Is told what has been looked at so far.
+pub type Progress<'a> = &'a (dyn Fn(&Tally) + Send + Sync);
+
+/// One check of one store.
+pub struct Fsck<'a> {
+    core: &'a Core,
+    inventory: &'a dyn Inventory,
+    options: Options,
+    progress: Progress<'a>,
+    outcome: Outcome,
+    /// Owners that have lists.
+    owners: Vec<String>,
+}
+
+impl<'a> Fsck<'a> {
+    /// A check that has not begun.
+    pub fn new(
+        core: &'a Core,
+        inventory: &'a dyn Inventory,
+        options: Options,
+        progress: Progress<'a>,
+    ) -> Fsck<'a> {
+        Fsck {
+            core,
+            inventory,
+            options,
+            progress,
+            outcome: Outcome::default(),
+            owners: Vec::new(),
+        }
+    }
+}
