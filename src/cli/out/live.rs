@@ -17,6 +17,8 @@ use crate::text::{SafeBlock, SafeText, pad};
 const LABEL_CELLS: usize = 10;
 /// Lines of a text that is being written.
 const WINDOW_LINES: usize = 8;
+/// Cells that a terminal must have for them: on a narrower one lines are not wrapped, and could not be counted.
+const WINDOW_CELLS: usize = 40;
 
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +103,9 @@ impl<'a> Live<'a> {
 
     /// Whether there is a place for text that is being written.
     pub fn shows_writing(&self) -> bool {
-        self.out.stream().tty && self.progress.moves()
+        let stream = self.out.stream();
+        let is_wide = stream.width.is_some_and(|cells| cells >= WINDOW_CELLS);
+        stream.tty && is_wide && self.progress.moves()
     }
 
     /// Shows the end of a text that is being written, until the next item is printed or the following ends. Only where
