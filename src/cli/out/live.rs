@@ -9,7 +9,7 @@ use super::error::CliError;
 use super::paint::{Role, paint};
 use super::progress::Progress;
 use super::say::Say;
-use super::terminal::Stream;
+use super::terminal::{Stream, size_now};
 use super::window::Window;
 use crate::text::{SafeBlock, SafeText, pad};
 
@@ -17,6 +17,8 @@ use crate::text::{SafeBlock, SafeText, pad};
 const LABEL_CELLS: usize = 10;
 /// Lines of a text that is being written.
 const WINDOW_LINES: usize = 8;
+/// Rows for the spinner, and for something that stays in sight.
+const ROWS_BESIDE: usize = 2;
 /// Cells that a terminal must have for them: on a narrower one lines are not wrapped, and could not be counted.
 const WINDOW_CELLS: usize = 40;
 
@@ -115,11 +117,19 @@ impl<'a> Live<'a> {
             return Ok(());
         }
         let stream = *self.out.stream();
-        let block = text.map_or_else(String::new, |(kind, text)| {
-            let lines = prose(text.trim_end(), LABEL_CELLS, &stream);
-            let end = &lines[lines.len().saturating_sub(WINDOW_LINES)..];
-            labelled(kind, end, &stream)
+        // Lines are wrapped for the width of the start. On a terminal that is narrower now, or has too few rows, they could not be
+        // erased again.
+        let fits = size_now().is_some_and(|(columns, rows)| {
+            let wide = stream.width.is_some_and(|width| width <= columns);
+            wide && rows > WINDOW_LINES + ROWS_BESIDE
         });
+        let block = text
+            .filter(|_| fits)
+            .map_or_else(String::new, |(kind, text)| {
+                let lines = prose(text.trim_end(), LABEL_CELLS, &stream);
+                let end = &lines[lines.len().saturating_sub(WINDOW_LINES)..];
+                labelled(kind, end, &stream)
+            });
         match self.window.draw(block) {
             Some(drawn) => self.out.put(&drawn, true),
             None => Ok(()),
