@@ -94,12 +94,16 @@ impl LazyEnvironment {
     async fn whole_spec(&self) -> Result<EnvironmentSpec, EnvironmentError> {
         let mut spec = self.spec.clone();
         if let Some((scope, at)) = &self.variables {
-            let failed = |why: String| {
-                EnvironmentError::Failed(format!("the values of its variables: {why}"))
-            };
             let value = self.secrets.get(scope, at).await;
-            let value = value.map_err(|error| failed(error.to_string()))?;
-            spec.env = variables(&value).ok_or_else(|| failed("they are no list".to_owned()))?;
+            let values = value
+                .map_err(|error| error.to_string())
+                .and_then(|value| variables(&value).ok_or_else(|| "they are no list".to_owned()));
+            spec.env = values.map_err(|why| {
+                // Where secrets are kept is the operator's business, not the agent's.
+                tracing::warn!(session = %self.session, why, "values of an environment's variables can't be read");
+                let told = "the values of its variables can't be read; the worker's log says why";
+                EnvironmentError::Failed(told.to_owned())
+            })?;
         }
         Ok(spec)
     }

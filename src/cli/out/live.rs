@@ -9,7 +9,7 @@ use super::error::CliError;
 use super::paint::{Role, paint};
 use super::progress::Progress;
 use super::say::Say;
-use super::terminal::Stream;
+use super::terminal::{Stream, size_now};
 use super::window::Window;
 use crate::text::{SafeBlock, SafeText, pad};
 
@@ -17,6 +17,10 @@ use crate::text::{SafeBlock, SafeText, pad};
 const LABEL_CELLS: usize = 10;
 /// Lines of a text that is being written.
 const WINDOW_LINES: usize = 8;
+/// Rows for the spinner, and for something that stays in sight.
+const ROWS_BESIDE: usize = 2;
+/// Cells that a terminal must have for them: on a narrower one lines are not wrapped, and could not be counted.
+const WINDOW_CELLS: usize = 40;
 
 /// What an item is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,7 +105,9 @@ impl<'a> Live<'a> {
 
     /// Whether there is a place for text that is being written.
     pub fn shows_writing(&self) -> bool {
-        self.out.stream().tty && self.progress.moves()
+        let stream = self.out.stream();
+        let is_wide = stream.width.is_some_and(|cells| cells >= WINDOW_CELLS);
+        stream.tty && is_wide && self.progress.moves()
     }
 
     /// Shows the end of a text that is being written, until the next item is printed or the following ends. Only where
@@ -111,11 +117,19 @@ impl<'a> Live<'a> {
             return Ok(());
         }
         let stream = *self.out.stream();
-        let block = text.map_or_else(String::new, |(kind, text)| {
-            let lines = prose(text.trim_end(), LABEL_CELLS, &stream);
-            let end = &lines[lines.len().saturating_sub(WINDOW_LINES)..];
-            labelled(kind, end, &stream)
+        // Lines are wrapped for the width of the start. On a terminal that is narrower now, or has too few rows, they could not be
+        // erased again.
+        let fits = size_now().is_some_and(|(columns, rows)| {
+            let wide = stream.width.is_some_and(|width| width <= columns);
+            wide && rows > WINDOW_LINES + ROWS_BESIDE
         });
+        let block = text
+            .filter(|_| fits)
+            .map_or_else(String::new, |(kind, text)| {
+                let lines = prose(text.trim_end(), LABEL_CELLS, &stream);
+                let end = &lines[lines.len().saturating_sub(WINDOW_LINES)..];
+                labelled(kind, end, &stream)
+            });
         match self.window.draw(block) {
             Some(drawn) => self.out.put(&drawn, true),
             None => Ok(()),

@@ -94,6 +94,13 @@ fn columns_of(stream: impl std::os::fd::AsFd) -> Option<u16> {
         .filter(|columns| *columns > 0)
 }
 
+/// Columns and rows of the terminal that standard output is now; `None` off a terminal, and where it does not tell.
+pub(super) fn size_now() -> Option<(usize, usize)> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    let (columns, rows) = (usize::from(size.ws_col), usize::from(size.ws_row));
+    (columns > 0 && rows > 0).then_some((columns, rows))
+}
+
 impl Terminal {
     /// Decides from facts, environment and settings. `glyphs` is the configured choice, if there is one.
     pub fn new(facts: Facts, vars: &Vars, color: ColorChoice, glyphs: Option<Glyphs>) -> Terminal {

@@ -36,7 +36,8 @@ fn joined(texts: &[LiveText], part: LivePart) -> String {
 #[tokio::test(start_paused = true)]
 async fn text_is_seen_as_it_comes_under_the_ids_that_the_items_will_have() {
     let world = World::with(|_, _| Scripted::ok("made\n".to_owned()));
-    let input = "@reason hm\n@exec make\n@slow 100 one two three";
+    // The message is written while the reasoning of the same model call is not recorded yet.
+    let input = "@exec make\n@reason hm\n@slow 100 one two three";
     let (session, mut texts) = overheard(&world, input).await;
     world.settled(&session).await;
     let texts = all(&mut texts);
