@@ -156,6 +156,8 @@ impl Live {
             for op in &ops {
                 apply(draft, op, generation);
             }
+            // What was observed must not be counted twice because an answer was lost.
+            draft.anchor();
             Ok(())
         })
         .await

@@ -15,7 +15,7 @@ use rat_things::engine::ports::{
 
 use super::faults::Fault;
 use super::life::Life;
-use super::outside::Outside;
+use super::outside::{Outside, TOKENS_READ};
 use super::plan::{Step, plan};
 use super::sabotage::Sabotage;
 use super::watch::Watch;
@@ -70,7 +70,7 @@ impl SimHarness {
         self.life.instant("harness").await;
         self.valid(task);
         let fed: Vec<u64> = task.feed.iter().map(|feed| feed.input).collect();
-        self.model(link).await?;
+        self.model(task, link).await?;
         if !fed.is_empty() {
             link.saw(Observation::Took(fed)).await?;
         }
@@ -86,7 +86,7 @@ impl SimHarness {
                 Step::Say => {
                     let text = format!("{turn} says {at}");
                     if !said(task, &text) {
-                        self.model(link).await?;
+                        self.model(task, link).await?;
                         link.saw(says(text)).await?;
                     }
                 }
@@ -121,7 +121,7 @@ impl SimHarness {
             }
         }
         self.pause(link).await?;
-        self.model(link).await?;
+        self.model(task, link).await?;
         self.steered(link).await?;
         let text = format!("{turn} is done");
         if !said(task, &text) {
@@ -154,7 +154,7 @@ impl SimHarness {
     }
 
     /// One call of the model.
-    async fn model(&self, link: &mut TurnLink) -> Result<(), Halt> {
+    async fn model(&self, task: &TurnTask, link: &mut TurnLink) -> Result<(), Halt> {
         let shared = &self.life.shared;
         let faults = [
             Fault::ModelFails,
@@ -169,10 +169,11 @@ impl SimHarness {
             match shared.one_of(&faults) {
                 None => {
                     let usage = ModelUsage {
-                        input: 3,
+                        input: TOKENS_READ,
                         output: 2,
                         ..ModelUsage::default()
                     };
+                    self.outside.model_called(&task.turn);
                     link.saw(Observation::ModelCall(usage)).await?;
                     return Ok(());
                 }
@@ -256,7 +257,7 @@ impl SimHarness {
         command: bool,
     ) -> Result<(), Halt> {
         let shared = &self.life.shared;
-        self.model(link).await?;
+        self.model(task, link).await?;
         if self.sabotage == Sabotage::ClaimAfterEffect {
             self.outside
                 .happens(shared, &self.watch, &task.session, call_id);

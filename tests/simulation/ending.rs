@@ -11,6 +11,8 @@ use rat_things::engine::keys::{self, Group};
 use rat_things::engine::outbox::Reconcile;
 use rat_things::engine::ports::{BlobScope, Blobs};
 use rat_things::engine::session::Head;
+use rat_things::engine::turn::TurnRow;
+use rat_things::engine::view::turn_id;
 use serde_json::json;
 
 use super::explain;
@@ -62,6 +64,9 @@ pub async fn come_to_rest(world: &World) {
     }
     explain::all(world, true);
     commands(world);
+    if !world.parts.real {
+        counted(world);
+    }
     kept(world);
     whole(world);
     followed(world).await;
@@ -244,6 +249,32 @@ fn commands(world: &World) {
     if !ran.is_empty() {
         let what = format!("commands ran more often than they were claimed: {ran:?}");
         world.shared.broken("I7", &what);
+    }
+}
+
+/// No Turn counts more than its agents reported: what is observed is counted once, whatever became of an answer.
+fn counted(world: &World) {
+    let mut heads = Vec::new();
+    world.parts.watch.each(|id, watched| {
+        let head = watched
+            .facts
+            .head()
+            .filter(|head| head.deleted_ms.is_none());
+        heads.extend(head.map(|head| (id.clone(), head.next.turn)));
+    });
+    for (session, turns) in heads {
+        for turn in 1..turns {
+            let row: Option<TurnRow> = world.clients.row(&session, keys::turn(turn));
+            let Some(usage) = row.and_then(|row| row.usage) else {
+                continue;
+            };
+            let most = world.parts.outside.tokens_read(&turn_id(&session, turn));
+            if usage.input > most {
+                let what =
+                    format!("{session}: turn {turn} counts {usage:?}, at most {most} were read");
+                world.shared.broken("I12", &what);
+            }
+        }
     }
 }
 

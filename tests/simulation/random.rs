@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::faults::ALL;
 use super::report::say;
+use super::sabotage::Sabotage;
 use super::world::{Outcome, Setup, random};
 
 /// Worlds without a word from outside.
@@ -70,7 +71,7 @@ fn every_promise_is_kept_in_worlds_of_chance() {
     });
     let failing = failing.into_inner().expect("all threads are done");
     if let Some(seed) = failing.into_iter().min() {
-        panic!("{}", told(seed, &smallest(seed)));
+        panic!("{}", told(seed, &smallest(&Setup::of(seed))));
     }
     let counts = counts.into_inner().expect("all threads are done");
     say(&table(seeds, &counts));
@@ -83,11 +84,11 @@ fn every_promise_is_kept_in_worlds_of_chance() {
 }
 
 /// The same world with as little trouble as it still fails with.
-fn smallest(seed: u64) -> (u64, Outcome) {
+fn smallest(setup: &Setup) -> (u64, Outcome) {
     let with = |budget| {
         random(&Setup {
             budget,
-            ..Setup::of(seed)
+            ..setup.clone()
         })
     };
     let (mut fails_with, mut passes_with) = (u64::from(u32::MAX), 0);
@@ -136,4 +137,32 @@ fn the_same_seed_is_the_same_world() {
         assert_eq!(one.hash, two.hash, "seed {seed}");
         assert_eq!(one.counts, two.counts, "seed {seed}");
     }
+}
+
+#[test]
+fn a_world_that_fails_says_how_to_see_it_again_and_with_how_little() {
+    let setup = Setup {
+        sabotage: Sabotage::TrustSilence,
+        ..Setup::of(1_000_002)
+    };
+    let whole = random(&setup);
+    assert!(!whole.failures.is_empty(), "choose another seed");
+    let (budget, outcome) = smallest(&setup);
+    let struck: u64 = ALL
+        .iter()
+        .filter_map(|(fault, _)| whole.counts.get(&format!("{fault:?}")))
+        .sum();
+    assert!(budget <= struck, "{budget} of {struck}");
+    let fewer = Setup {
+        budget: budget - 1,
+        ..setup.clone()
+    };
+    assert!(random(&fewer).failures.is_empty());
+    let told = told(setup.seed, &(budget, outcome));
+    assert!(
+        told.starts_with("SEED=1000002 SEEDS=1 fails; with its first"),
+        "{told}"
+    );
+    assert!(told.contains("lives, and was taken for gone"), "{told}");
+    assert!(told.lines().count() > 10, "{told}");
 }

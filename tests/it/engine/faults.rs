@@ -1,10 +1,13 @@
 //! The store fails once, at every commit of a whole story, in every way: nobody who reads the Session can tell.
 
+use async_trait::async_trait;
 use pretty_assertions::assert_eq;
 use rat_things::api::{SessionStatus, TurnStatus, parse_session_update};
 use rat_things::backend::memory::{Fault, MemoryStore};
 use rat_things::engine::ids::SessionId;
-use rat_things::engine::ports::StoreError;
+use rat_things::engine::ports::{
+    Fenced, Harness, ModelUsage, Observation, StoreError, TurnEnd, TurnLink, TurnTask,
+};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -175,6 +178,14 @@ fn only_session(world: &World) -> SessionId {
     SessionId::parse(found.expect("there is a session")).expect("a partition of a session")
 }
 
+/// Somebody else changes the Session, in a way that no Run minds.
+async fn meddle(world: &World, session: &SessionId) {
+    let metadata = json!({ "metadata": { "seen": "meanwhile" } }).to_string();
+    let update = parse_session_update(metadata.as_bytes()).expect("a valid update");
+    let updated = world.core.update_session(OWNER, session, &update).await;
+    updated.expect("updated");
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_lost_just_before_somebody_else_commits_changes_nothing_that_can_be_seen()
 {
@@ -193,10 +204,7 @@ async fn an_answer_that_is_lost_just_before_somebody_else_commits_changes_nothin
             let meddler = tokio::spawn(async move {
                 let life = loses.victim().await;
                 let session = only_session(&beside);
-                let metadata = json!({ "metadata": { "seen": "meanwhile" } }).to_string();
-                let update = parse_session_update(metadata.as_bytes()).expect("a valid update");
-                let updated = beside.core.update_session(OWNER, &session, &update).await;
-                updated.expect("updated");
+                meddle(&beside, &session).await;
                 life.thaw();
             });
             let (session, told) = story(&world).await;
@@ -237,4 +245,75 @@ async fn a_store_that_is_away_for_longer_than_a_lease_costs_no_run() {
     assert_eq!(world.turns(&session).await, [TurnStatus::Completed]);
     assert_eq!(world.compute.granted().len(), 1, "the run was not stopped");
     world.sound();
+}
+
+/// Calls a function, and learns only later what the call of the model cost.
+struct CountsLater;
+
+#[async_trait]
+impl Harness for CountsLater {
+    async fn run(&self, task: TurnTask, link: TurnLink) -> TurnEnd {
+        let seen = async || {
+            let fed = task.feed.iter().map(|feed| feed.input).collect();
+            link.saw(Observation::Took(fed)).await?;
+            if task.resumed {
+                return Ok(TurnEnd::Completed);
+            }
+            let call = Observation::FunctionCall {
+                call_id: "c".into(),
+                name: "ask".into(),
+                arguments: "{}".into(),
+            };
+            link.saw(call).await?;
+            // What was seen so far is committed meanwhile.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            let usage = ModelUsage {
+                input: 7,
+                ..ModelUsage::default()
+            };
+            link.saw(Observation::ModelCall(usage)).await?;
+            Ok::<_, Fenced>(TurnEnd::Waiting)
+        };
+        seen().await.unwrap_or(TurnEnd::Left)
+    }
+
+    fn name(&self) -> &'static str {
+        "test"
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn tokens_are_counted_once_though_an_answer_is_lost_and_somebody_else_commits() {
+    for n in 0.. {
+        let fuse = Fuse::new(Role::Worker, n, Peril::LosesAnswer);
+        let world = Setup {
+            fuse: Some(fuse.clone()),
+            harness: Some(Arc::new(CountsLater)),
+            ..setup(&Arc::default())
+        };
+        let world = Arc::new(world.build());
+        let (beside, loses) = (world.clone(), fuse.clone());
+        let meddler = tokio::spawn(async move {
+            let life = loses.victim().await;
+            let session = only_session(&beside);
+            meddle(&beside, &session).await;
+            life.thaw();
+        });
+        let session = world.create(managed("go")).await;
+        world
+            .until(&session, |s| s.status == SessionStatus::RequiresAction)
+            .await;
+        let answer = answer_to(&world, &session, "42").await;
+        world.send_surely(&session, "answer", answer).await;
+        world.settled(&session).await;
+        world.at_rest().await;
+        world.sound();
+        let tokens = world.read(&session).await.head.usage.input;
+        assert_eq!(tokens, 7, "commit {n}");
+        meddler.abort();
+        if !fuse.blown() {
+            assert!(n > 3, "only {n} commits");
+            return;
+        }
+    }
 }
