@@ -125,7 +125,7 @@ async fn damage_below_the_records_is_named_and_the_rest_is_looked_at() {
     place.put(item, value.clone()).await;
     let lost = file.execute("DELETE FROM body WHERE v = ?1", [&value]);
     assert_eq!(lost, Ok(1));
-    file.execute("INSERT INTO body(v) VALUES('x')", [])
+    file.execute("INSERT INTO body(n, v) VALUES(1000000, 'x')", [])
         .expect("adds");
     let health = place.store.check_all().await.expect("reads");
     assert_eq!(
