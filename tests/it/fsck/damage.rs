@@ -152,8 +152,8 @@ async fn bytes_are_not_taken_for_left_over_while_a_row_that_may_name_them_can_no
     assert!(orphan.exists());
     // With another thing to be understood first, they are named and stay.
     place.put(item, row.value).await;
-    let turn = Key::new(keys::session_partition(&place.busy), keys::turn(1));
-    place.set(turn, |row| row["status"] = json!("failed")).await;
+    let partition = keys::session_partition(&place.busy);
+    place.lose(Key::new(partition, keys::input_end(1))).await;
     let found = place.fsck(REPAIR).await.found;
     let named = found
         .iter()
