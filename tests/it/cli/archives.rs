@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::env::{PATIENCE, TestEnv, end};
 use super::scrub::seen;
+use super::stored::{key, row, set_row};
 use crate::mounts::with_tmpfs;
 
 /// What does not differ between two stores that have the same Session.
@@ -151,13 +152,11 @@ fn a_turn_that_is_going_on_is_interrupted_and_goes_on_elsewhere() {
 fn a_damaged_session_is_exported_with_a_warning_or_not_at_all() {
     let env = TestEnv::new();
     let session = large(&env, "echo precious");
-    let file = rusqlite::Connection::open(env.data().join("store.db")).expect("opens");
-    let set = |status: &str, sort: &str| {
-        let sql = "UPDATE k SET v = CAST(replace(v, 'completed', ?1) AS BLOB), n = NULL WHERE p = 'S/' || ?2 AND s = ?3";
-        let changed = file.execute(sql, [status, &session, sort]);
-        assert_eq!(changed, Ok(1), "{sort}");
-    };
-    set("failed", "turn/0000000001");
+    let turn = || key(&session, "turn/0000000001");
+    let whole = row(&env.data(), &turn()).expect("is there");
+    let changed = String::from_utf8(whole).expect("text");
+    let changed = changed.replace("completed\"", "failed\"");
+    set_row(&env.data(), turn(), Some(changed.into_bytes()));
     let ran = env.run(&format!("sessions export {session} --to b"));
     assert_eq!(ran.code, 0, "{ran:#?}");
     assert!(
@@ -169,9 +168,7 @@ fn a_damaged_session_is_exported_with_a_warning_or_not_at_all() {
     let ran = here.run("sessions import b");
     assert_eq!(ran.code, 2, "{ran:#?}");
     assert!(ran.stderr.contains("is not sound: I8"), "{ran:#?}");
-    let unreadable =
-        "UPDATE k SET v = x'7b', n = NULL WHERE p = 'S/' || ?1 AND s = 'turn/0000000001'";
-    assert_eq!(file.execute(unreadable, [&session]), Ok(1));
+    set_row(&env.data(), turn(), Some(b"{".to_vec()));
     for blob in super::env::files_below(&env.data().join("blobs")) {
         fs::remove_file(blob).expect("removes");
     }
@@ -181,8 +178,7 @@ fn a_damaged_session_is_exported_with_a_warning_or_not_at_all() {
         assert!(ran.stderr.contains(what), "{ran:#?}");
         assert!(ran.stderr.contains("hint: rat-things fsck"), "{ran:#?}");
         // Without the row that can't be read, the bytes are next.
-        let turn = "DELETE FROM k WHERE p = 'S/' || ?1 AND s = 'turn/0000000001'";
-        file.execute(turn, [&session]).expect("removes");
+        set_row(&env.data(), turn(), None);
     }
     assert!(!names(&env).iter().any(|name| name.contains("partial")));
     assert!(!env.path("c").exists());

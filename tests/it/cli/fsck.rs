@@ -2,15 +2,11 @@
 
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::keys::{self, Group};
-use rusqlite::Connection;
 
 use super::env::TestEnv;
 use super::scrub::seen;
+use super::stored::{key, set_row};
 use super::terminal::Terminal;
-
-fn store(env: &TestEnv) -> Connection {
-    Connection::open(env.data().join("store.db")).expect("opens")
-}
 
 #[test]
 fn a_sound_store_is_clean_in_every_format() {
@@ -32,17 +28,10 @@ fn damage_exits_with_one_and_what_is_safe_is_repaired() {
     let env = TestEnv::new();
     let session = env.session("@call ask {}");
     env.scrub().page(&session);
-    let file = store(&env);
     let nobody = SessionId::parse(&format!("sess_{}", "a".repeat(26))).expect("well formed");
     let stray = keys::agenda(Group::Execute, &nobody, 7);
-    let changed = file.execute(
-        "INSERT INTO k(p, s, ver, v, c) VALUES(?1, ?2, 1, x'', x'00')",
-        [stray.partition, stray.sort],
-    );
-    assert_eq!(changed, Ok(1));
-    let lost = "DELETE FROM k WHERE p = 'S/' || ?1 AND s = 'config'";
-    assert_eq!(file.execute(lost, [&session]), Ok(1));
-    drop(file);
+    set_row(&env.data(), stray, Some(Vec::new()));
+    set_row(&env.data(), key(&session, keys::CONFIG), None);
     seen!(env.page(&[
         "fsck -o table",
         "fsck -o tsv",
@@ -62,11 +51,10 @@ fn damage_exits_with_one_and_what_is_safe_is_repaired() {
 fn a_terminal_gets_a_table_and_nothing_stays_of_the_progress() {
     let env = TestEnv::new().with("NO_COLOR", "1");
     let session = env.session("@say hello");
-    let lost = "DELETE FROM k WHERE p = 'S/' || ?1 AND s = 'config'";
-    assert_eq!(store(&env).execute(lost, [&session]), Ok(1));
+    set_row(&env.data(), key(&session, keys::CONFIG), None);
     let (seen, code) = Terminal::start(&env, 70, "fsck").end();
     assert_eq!(code, 1, "{seen}");
-    assert!(seen.starts_with("store     damaged\n"), "{seen}");
+    assert!(seen.starts_with("store     no damage\n"), "{seen}");
     let found = format!(
         "form      by hand  S/{session} config: the\n                   session has no configuration\n"
     );

@@ -42,6 +42,34 @@ pub fn rows(data: &Path) -> usize {
     })
 }
 
+/// A row, if there is one.
+pub fn row(data: &Path, key: &Key) -> Option<Vec<u8>> {
+    let record = block_on(async { open(data).get(key).await.expect("reads") });
+    record.map(|record| record.value)
+}
+
+/// Puts a row, or removes it.
+pub fn set_row(data: &Path, key: Key, value: Option<Vec<u8>>) {
+    let change = value.map_or(Change::Delete, Change::Put);
+    block_on(async {
+        let commit = Commit {
+            id: CommitId::random(&SystemIds),
+            writes: vec![Write {
+                key,
+                guard: Guard::Any,
+                change,
+            }],
+        };
+        open(data).commit(commit).await.expect("is stored");
+    });
+}
+
+/// The key of a Session's row.
+pub fn key(session: &str, sort: &str) -> Key {
+    let session = SessionId::parse(session).expect("an id");
+    Key::new(keys::session_partition(&session), sort)
+}
+
 /// Puts the Session, which owes work and which nobody works on, into the state that `change` leaves, with a Run for it.
 fn change(data: &Path, session: &str, execution: &str, change: impl FnOnce(&mut Head, u64)) {
     block_on(async {

@@ -118,11 +118,14 @@ async fn bytes_that_are_gone_or_changed_are_named() {
 async fn damage_below_the_records_is_named_and_the_rest_is_looked_at() {
     let place = Place::new().await;
     let file = Connection::open(place.dir.path().join("store.db")).expect("opens");
-    let partition = keys::session_partition(&place.busy);
-    let lost =
-        "DELETE FROM body WHERE n = (SELECT n FROM k WHERE p = ?1 AND n IS NOT NULL LIMIT 1)";
-    assert_eq!(file.execute(lost, [&partition]), Ok(1));
-    file.execute("INSERT INTO body(v) VALUES('x')", [])
+    let item = Key::new(keys::session_partition(&place.busy), keys::item(2));
+    // Wide enough to be kept apart from its key.
+    let mut value = place.row(&item).await.expect("is there").value;
+    value.resize(4_000, b' ');
+    place.put(item, value.clone()).await;
+    let lost = file.execute("DELETE FROM body WHERE v = ?1", [&value]);
+    assert_eq!(lost, Ok(1));
+    file.execute("INSERT INTO body(n, v) VALUES(1000000, 'x')", [])
         .expect("adds");
     let health = place.store.check_all().await.expect("reads");
     assert_eq!(
@@ -149,8 +152,8 @@ async fn bytes_are_not_taken_for_left_over_while_a_row_that_may_name_them_can_no
     assert!(orphan.exists());
     // With another thing to be understood first, they are named and stay.
     place.put(item, row.value).await;
-    let turn = Key::new(keys::session_partition(&place.busy), keys::turn(1));
-    place.set(turn, |row| row["status"] = json!("failed")).await;
+    let partition = keys::session_partition(&place.busy);
+    place.lose(Key::new(partition, keys::input_end(1))).await;
     let found = place.fsck(REPAIR).await.found;
     let named = found
         .iter()
