@@ -263,6 +263,7 @@ impl Harness for CountsLater {
                 call_id: "c".into(),
                 name: "ask".into(),
                 arguments: "{}".into(),
+                background: false,
             };
             link.saw(call).await?;
             // What was seen so far is committed meanwhile.

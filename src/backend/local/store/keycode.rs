@@ -139,6 +139,18 @@ pub(super) fn behind(partition: i64) -> Vec<u8> {
     prefix(partition.saturating_add(1))
 }
 
+/// The number of the partition in a stored form; nothing, if it is none.
+pub(super) fn partition(bytes: &[u8]) -> Option<i64> {
+    let length = usize::from(*bytes.first()?);
+    let digits = bytes.get(1..=length).filter(|_| length <= 8)?;
+    let number = digits
+        .iter()
+        .fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
+    i64::try_from(number)
+        .ok()
+        .filter(|number| prefix(*number) == bytes[..=length])
+}
+
 /// The sort key of a stored form; nothing, if it is none.
 pub(super) fn decode(bytes: &[u8]) -> Option<String> {
     let number = usize::from(*bytes.first()?);
@@ -194,6 +206,7 @@ mod tests {
 
         #[test]
         fn a_stored_form_is_read_back(key in keys()) {
+            prop_assert_eq!(partition(&stored(&key)), Some(key.0));
             prop_assert_eq!(decode(&stored(&key)), Some(key.1));
         }
 
@@ -204,7 +217,7 @@ mod tests {
 
         #[test]
         fn garbage_is_read_without_harm(bytes in any::<Vec<u8>>()) {
-            let _ = decode(&bytes);
+            let _ = (decode(&bytes), partition(&bytes));
         }
     }
 

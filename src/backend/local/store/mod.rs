@@ -21,6 +21,7 @@ mod readers;
 mod rows;
 mod schema;
 mod stats;
+mod survey;
 mod threads;
 mod turnstile;
 mod upkeep;

@@ -121,43 +121,6 @@ pub(super) fn range(
     Ok(page)
 }
 
-/// Partitions that have rows, in order, behind `after`, at most `limit`: each is found with one step in the tree.
-pub(super) fn partitions(
-    conn: &Connection,
-    after: &str,
-    limit: usize,
-) -> rusqlite::Result<Vec<String>> {
-    let mut next = cached(conn, "SELECT p FROM k WHERE p > ?1 ORDER BY p LIMIT 1")?;
-    let mut found: Vec<String> = Vec::new();
-    while found.len() < limit {
-        let last = found.last().map_or(after, String::as_str);
-        match next.query_row([last], |row| row.get(0)).optional()? {
-            Some(partition) => found.push(partition),
-            None => break,
-        }
-    }
-    Ok(found)
-}
-
-/// What is wrong between the two tables, in words.
-pub(super) fn mismatches(conn: &Connection) -> rusqlite::Result<Vec<String>> {
-    let count = |sql: &str| conn.query_row(sql, [], |row| row.get::<_, i64>(0));
-    let mut problems = Vec::new();
-    let lost = count(
-        "SELECT count(*) FROM k LEFT JOIN body ON body.n = k.n
-         WHERE k.v IS NULL AND body.n IS NULL",
-    )?;
-    if lost > 0 {
-        problems.push(format!("rows that have lost their values: {lost}"));
-    }
-    let spare =
-        count("SELECT count(*) FROM body WHERE n NOT IN (SELECT n FROM k WHERE n IS NOT NULL)")?;
-    if spare > 0 {
-        problems.push(format!("values that belong to no row: {spare}"));
-    }
-    Ok(problems)
-}
-
 /// Applies one commit, all of it or nothing. Every row is looked at before the first is changed, so a conflict leaves nothing to
 /// undo; after an error the transaction must be rolled back.
 pub(super) fn apply(
@@ -314,7 +277,7 @@ fn record(row: &Row<'_>, at: usize, key: Key) -> rusqlite::Result<Record> {
 }
 
 /// The statement, compiled once for a connection.
-fn cached<'c>(conn: &'c Connection, sql: &str) -> rusqlite::Result<CachedStatement<'c>> {
+pub(super) fn cached<'c>(conn: &'c Connection, sql: &str) -> rusqlite::Result<CachedStatement<'c>> {
     conn.prepare_cached(sql)
 }
 

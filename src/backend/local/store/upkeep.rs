@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rusqlite::ErrorCode;
 
 use super::open::{Place, version};
-use super::{SqliteStore, faults, identity, rows};
+use super::{SqliteStore, faults, identity, survey};
 use crate::engine::ports::StoreError;
 
 /// What a check found.
@@ -70,7 +70,7 @@ impl SqliteStore {
     pub async fn partitions(&self, after: &str, limit: usize) -> Result<Vec<String>, StoreError> {
         let after = after.to_owned();
         self.readers
-            .run(move |conn| rows::partitions(conn, &after, limit))
+            .run(move |conn| survey::partitions(conn, &after, limit))
             .await
     }
 
@@ -106,7 +106,7 @@ fn check(place: &Place, all: bool) -> Result<Health, StoreError> {
         .map_err(refused)?;
     problems.retain(|problem| problem != "ok");
     if all && problems.is_empty() {
-        problems = rows::mismatches(&conn).map_err(refused)?;
+        problems = survey::mismatches(&conn).map_err(refused)?;
     }
     let bytes = |path: &Path| fs::metadata(path).map_or(0, |m| m.len());
     Ok(Health {
