@@ -35,7 +35,7 @@ pub fn plan(turn: &str, managed: bool) -> Vec<Step> {
         3..=8 => Step::Tool {
             command: managed && chance.below(2) == 0,
         },
-        _ => Step::Ask([1, 1, 1, 3][chance.below(4) as usize]),
+        _ => Step::Ask([1, 1, 1, 1, 2, 3, 7, 19][chance.below(8) as usize]),
     };
     (0..steps).map(step).collect()
 }

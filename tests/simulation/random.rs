@@ -141,12 +141,16 @@ fn the_same_seed_is_the_same_world() {
 
 #[test]
 fn a_world_that_fails_says_how_to_see_it_again_and_with_how_little() {
-    let setup = Setup {
+    let wrong = |seed| Setup {
         sabotage: Sabotage::TrustSilence,
-        ..Setup::of(1_000_002)
+        ..Setup::of(seed)
     };
-    let whole = random(&setup);
-    assert!(!whole.failures.is_empty(), "choose another seed");
+    let mut worlds = (1_000_000..1_000_200).map(wrong);
+    let found = worlds.find_map(|setup| {
+        let whole = random(&setup);
+        (!whole.failures.is_empty()).then_some((setup, whole))
+    });
+    let (setup, whole) = found.expect("this fault is found within a few worlds");
     let (budget, outcome) = smallest(&setup);
     let struck: u64 = ALL
         .iter()
@@ -160,7 +164,10 @@ fn a_world_that_fails_says_how_to_see_it_again_and_with_how_little() {
     assert!(random(&fewer).failures.is_empty());
     let told = told(setup.seed, &(budget, outcome));
     assert!(
-        told.starts_with("SEED=1000002 SEEDS=1 fails; with its first"),
+        told.starts_with(&format!(
+            "SEED={} SEEDS=1 fails; with its first",
+            setup.seed
+        )),
         "{told}"
     );
     assert!(told.contains("lives, and was taken for gone"), "{told}");

@@ -184,6 +184,11 @@ impl User {
         if self.shared.below(8) == 0 {
             events.push(self.message(true, 1));
         }
+        if self.shared.below(10) == 0 {
+            // Several things in one request happen in their order, or not at all.
+            let cancel = json!({ "type": "agent.session.input.cancel" });
+            events.insert(self.shared.below(events.len() as u64 + 1) as usize, cancel);
+        }
         let key = self.key();
         self.submit(session, &key, &Value::from(events)).await;
     }

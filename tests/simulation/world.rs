@@ -201,11 +201,21 @@ pub fn outcome(shared: &Shared, panics_before: u64) -> Outcome {
         shared.broken("panic", &format!("programs panicked {panics} times"));
     }
     let (tail, hash) = shared.trace();
+    let mut counts = shared.counts();
+    let (instants, commits, reads) = shared.reached();
+    for (what, times) in [
+        ("calls of programs to the world", instants),
+        ("commits asked for", commits),
+        ("reads asked for", reads),
+        ("virtual seconds", shared.elapsed_ms() as usize / 1_000),
+    ] {
+        counts.insert(what.to_owned(), times as u64);
+    }
     Outcome {
         failures: shared.failures(),
         tail,
         hash,
-        counts: shared.counts(),
+        counts,
         reached: shared.reached(),
     }
 }
