@@ -55,6 +55,14 @@ pub(super) struct Desk {
     signal: watch::Sender<Signal>,
 }
 
+/// Where a commit stored its last Item.
+struct Placed {
+    item: u64,
+    turn: u64,
+    output_index: Option<u64>,
+    at_ms: u64,
+}
+
 impl Live {
     /// Works on the active Turn. `true`: there is another one.
     pub(super) async fn turn(&mut self) -> Result<bool, Stop> {
@@ -439,9 +447,9 @@ impl Live {
             claim: claim.clone(),
             arguments: arguments.clone(),
         });
-        self.flush(desk).await?;
-        let number = self.loaded.head.next.item - 1;
-        let turn = self.loaded.head.turn.as_ref();
+        let Some(placed) = self.flush(desk).await? else {
+            return Ok(());
+        };
         let body = ItemBody::Call {
             call_id: claim.call_id.clone(),
             tool: claim.name,
@@ -451,12 +459,12 @@ impl Live {
             state: CallState::Running,
         };
         let row = ItemRow {
-            turn: turn.map_or(0, |turn| turn.number),
-            output_index: turn.map(|turn| turn.outputs.saturating_sub(1)),
-            at_ms: self.loaded.head.active_ms,
+            turn: placed.turn,
+            output_index: placed.output_index,
+            at_ms: placed.at_ms,
             body,
         };
-        desk.calls.insert(claim.call_id, (number, row));
+        desk.calls.insert(claim.call_id, (placed.item, row));
         // A harness that is gone does not run the effect; the call stays claimed and ends as unknown.
         let _ = answer.send(Ok(()));
         Ok(())
@@ -471,28 +479,36 @@ impl Live {
         desk.ops.splice(0..0, seen);
     }
 
-    /// Commits what was gathered.
-    async fn flush(&mut self, desk: &mut Desk) -> Result<(), Stop> {
+    /// Commits what was gathered, and answers where its last Item is: in that very commit, since others add Items, too.
+    async fn flush(&mut self, desk: &mut Desk) -> Result<Option<Placed>, Stop> {
         self.note_environment(desk);
         desk.flush_at = None;
         desk.weight = 0;
         if desk.ops.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let generation = self.grant.generation;
         let ops = std::mem::take(&mut desk.ops);
-        self.change(|draft| {
-            for op in &ops {
-                apply(draft, op, generation);
-            }
-            draft.head.active_ms = draft.now_ms;
-            // What was observed must not be counted twice because an answer was lost.
-            draft.anchor();
-            Ok(())
-        })
-        .await?;
+        let placed = self
+            .change(|draft| {
+                for op in &ops {
+                    apply(draft, op, generation);
+                }
+                draft.head.active_ms = draft.now_ms;
+                // What was observed must not be counted twice because an answer was lost.
+                draft.anchor();
+                let turn = draft.head.turn.as_ref();
+                Ok(Placed {
+                    item: draft.head.next.item - 1,
+                    turn: turn.map_or(0, |turn| turn.number),
+                    output_index: turn.map(|turn| turn.outputs.saturating_sub(1)),
+                    at_ms: draft.now_ms,
+                })
+            })
+            .await?;
         self.texts.forget_complete(&self.loaded.head);
-        self.look_at_head(desk).await
+        self.look_at_head(desk).await?;
+        Ok(Some(placed))
     }
 
     async fn keep(&self, value: serde_json::Value) -> Result<Body, Stop> {

@@ -96,6 +96,7 @@ fn all_of(story: &Story, plans: &[Plan]) {
                 let struck = [
                     "planned kills",
                     "planned stops",
+                    "planned stalls",
                     "planned commit faults",
                     "planned read faults",
                 ];
@@ -129,6 +130,13 @@ fn frozen_at(instant: usize) -> Plan {
     }
 }
 
+fn stalled_at(instants: &[usize]) -> Plan {
+    Plan {
+        stalls: instants.to_vec(),
+        ..Plan::default()
+    }
+}
+
 fn commits(ways: &[(usize, Way)]) -> Plan {
     Plan {
         commits: ways.to_vec(),
@@ -158,6 +166,11 @@ fn every_story_ends_well_whatever_is_killed_or_lost_in_it() {
         let (instants, made, reads) = calm.reached;
         let mut plans: Vec<Plan> = (1..=instants).map(|n| killed_at(&[n])).collect();
         plans.extend((1..=instants).map(frozen_at));
+        plans.extend((1..=instants).map(|n| stalled_at(&[n])));
+        for first in 1..=instants {
+            let pairs = (first + 1..=first + STALLED_PAIRS).step_by(2);
+            plans.extend(pairs.map(|second| stalled_at(&[first, second])));
+        }
         plans.extend((1..=reads).map(unread));
         for n in 1..=made {
             plans.extend(WAYS.iter().map(|way| commits(&[(n, *way)])));
@@ -189,5 +202,7 @@ fn every_story_ends_well_whatever_is_killed_or_lost_in_it() {
     say(&table);
 }
 
+/// How far apart the waits of a pair are at most.
+const STALLED_PAIRS: usize = 8;
 /// How far apart the commits of a pair are at most.
 const PAIRED: usize = 6;

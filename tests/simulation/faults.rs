@@ -138,7 +138,7 @@ impl Rates {
 
     /// A world of its own: some kinds never happen in it, some often.
     pub fn drawn(chance: &SeededIds) -> Rates {
-        let wildness = [1, 2, 4][chance.below(3) as usize];
+        let wildness = [1, 1, 2, 2, 4, 4, 12][chance.below(7) as usize];
         let drawn = ALL.iter().map(|(_, often)| match chance.below(4) {
             0 => 0,
             1 | 2 => often * wildness / 2,

@@ -13,6 +13,8 @@ use super::life::{Fate, Life, Role};
 
 /// Steps that are kept in words.
 const TAIL: usize = 50;
+/// A program that waits by plan waits so long.
+const STALLED_MS: u64 = 180;
 /// A program that stops by plan goes on after so long.
 const FROZEN_MS: u64 = 60_000;
 /// Where time starts. Unix ms.
@@ -27,6 +29,8 @@ pub struct Plan {
     pub commits: Vec<(usize, Way)>,
     /// Instants at which the program that reaches them stops, to go on when nobody reckons with it any more.
     pub freezes: Vec<usize>,
+    /// Instants at which the program that reaches them waits a little, while others go on.
+    pub stalls: Vec<usize>,
     /// Reads of the store that do not answer.
     pub reads: Vec<usize>,
 }
@@ -142,13 +146,22 @@ impl Shared {
 
     /// One instant of a program, and what becomes of it there.
     pub fn fate(&self, life: &Life, place: &str) -> Fate {
-        let (killed, frozen) = {
+        let (killed, frozen, stalled) = {
             let mut inner = self.inner();
             inner.instants += 1;
             let at = inner.instants;
-            let Plan { kills, freezes, .. } = &inner.plan;
-            (kills.contains(&at), freezes.contains(&at))
+            let plan = &inner.plan;
+            (
+                plan.kills.contains(&at),
+                plan.freezes.contains(&at),
+                plan.stalls.contains(&at),
+            )
         };
+        if stalled {
+            self.note(format_args!("{} waits by plan at {place}", life.name));
+            self.count("planned stalls");
+            return Fate::Stalls(STALLED_MS);
+        }
         if frozen {
             self.note(format_args!("{} stops by plan at {place}", life.name));
             self.count("planned stops");

@@ -1,6 +1,7 @@
 //! The canonical stories: each is told by a client who repeats what was not answered, and ends the same way whatever happens.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -15,7 +16,7 @@ use super::client::{Clients, Said};
 use super::fleet::Fleet;
 use super::plan::Step;
 use super::requests::{answer_to, owe};
-use super::tell::{created, idle, only, pause, says, surely, turns_are, until};
+use super::tell::{created, idle, only, pause, says, surely, turns, turns_are, until};
 use super::world::OWNER;
 
 /// See the module.
@@ -61,6 +62,21 @@ pub const STORIES: &[Story] = &[
         holds: |clients| {
             let (done, cancelled) = (TurnStatus::Completed, TurnStatus::Cancelled);
             turns_are(clients, &[&[cancelled, done], &[done, done]]);
+        },
+    },
+    Story {
+        name: "crowd",
+        script: &[Step::Tool { command: false }, Step::Tool { command: false }],
+        tell: |clients, _| crowd(clients).boxed(),
+        holds: |clients| {
+            let turns = turns(clients, &only(clients));
+            let ended = [TurnStatus::Completed, TurnStatus::Cancelled];
+            if turns.len() < 3 || !turns.iter().all(|turn| ended.contains(turn)) {
+                clients
+                    .parts
+                    .shared
+                    .broken("story", &format!("the turns are {turns:?}"));
+            }
         },
     },
     Story {
@@ -151,6 +167,36 @@ async fn cancel(clients: Clients) {
     let turn_id = rat_things::engine::view::turn_id(&session, 1);
     let event = json!([{ "type": "agent.session.input.cancel", "turn_id": turn_id }]);
     surely(&clients, &session, "cancel", &event).await;
+    idle(&clients, &session).await;
+}
+
+/// Several clients at once: they steer, queue, and cancel what is queued.
+async fn crowd(clients: Clients) {
+    let session = created(&clients, "none", Some("hello")).await;
+    for key in ["two", "three"] {
+        let mut next = says(key);
+        next[0]["delivery"] = "next_turn".into();
+        surely(&clients, &session, key, &next).await;
+    }
+    let cancel = |turn| {
+        let turn_id = rat_things::engine::view::turn_id(&session, turn);
+        json!([{ "type": "agent.session.input.cancel", "turn_id": turn_id }])
+    };
+    let requests = [
+        ("a", 60, says("a")),
+        ("b", 90, cancel(2)),
+        ("c", 120, says("c")),
+        ("d", 150, cancel(3)),
+        ("e", 200, says("e")),
+    ];
+    let at_once = requests.into_iter().map(|(key, after_ms, events)| {
+        let (clients, session) = (clients.clone(), session.clone());
+        async move {
+            tokio::time::sleep(Duration::from_millis(after_ms)).await;
+            surely(&clients, &session, key, &events).await;
+        }
+    });
+    super::scene::all(at_once).await;
     idle(&clients, &session).await;
 }
 

@@ -157,14 +157,14 @@ pub fn random(setup: &Setup) -> Outcome {
         parts.watch.words_repeat.store(parts.real, Ordering::SeqCst);
         let mut world = World::new(parts, drawing.below(2) == 0);
         world.start(daemons);
-        let until_ms = 3_000 + drawing.below(35_000);
+        let until_ms = 3_000 + drawing.below(26_000);
         let users = 1 + drawing.below(3);
         let acting: Vec<JoinHandle<()>> = (1..=users)
             .map(|n| tokio::spawn(User::new(&world.clients, n).act(until_ms)))
             .collect();
         let nature = tokio::spawn(nature(Arc::clone(&shared), Arc::clone(&world.fleet)));
         while !acting.iter().all(JoinHandle::is_finished) {
-            tokio::time::sleep(Duration::from_millis(700)).await;
+            tokio::time::sleep(Duration::from_millis(1_500)).await;
             explain::all(&world, false);
         }
         nature.abort();

@@ -1,11 +1,16 @@
 //! Clients act at every instant of a worker's work: the worker stands still, the client does something, the worker goes on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use async_trait::async_trait;
 use pretty_assertions::assert_eq;
-use rat_things::api::{SessionStatus, TurnStatus};
+use rat_things::api::{CallStatus, SessionStatus, TurnStatus};
 use rat_things::backend::memory::environments::Scripted;
 use rat_things::engine::ids::SessionId;
+use rat_things::engine::ports::{
+    Claim, Fenced, Harness, Observation, ToolEnd, TurnEnd, TurnLink, TurnTask,
+};
 use rat_things::engine::receipt::Outcome;
 use serde_json::json;
 
@@ -264,5 +269,90 @@ async fn a_deletion_at_any_instant_leaves_nothing_behind() {
             "instant {n} ({})",
             fuse.place()
         );
+    }
+}
+
+/// Uses one tool, a little while after it has been given its messages.
+struct OneTool;
+
+#[async_trait]
+impl Harness for OneTool {
+    async fn run(&self, task: TurnTask, link: TurnLink) -> TurnEnd {
+        let work = async || {
+            let fed = task.feed.iter().map(|feed| feed.input).collect();
+            link.saw(Observation::Took(fed)).await?;
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            let call_id = format!("{}:{}", task.turn, task.history.len());
+            let claim = Claim {
+                call_id: call_id.clone(),
+                name: "shell".into(),
+                arguments: "{}".into(),
+                command: "one".into(),
+                cwd: None,
+            };
+            link.claim(claim).await?;
+            let output = "out".to_owned();
+            let end = ToolEnd {
+                status: CallStatus::Completed,
+                exit_code: Some(0),
+                output: output.clone(),
+                duration_ms: 1,
+            };
+            let ended = Observation::ToolEnded {
+                call_id,
+                end,
+                output,
+            };
+            link.saw(ended).await
+        };
+        match work().await {
+            Ok(()) => TurnEnd::Completed,
+            Err(Fenced) => TurnEnd::Left,
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        "test"
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_ends_where_it_was_claimed_though_items_of_others_come_in_between() {
+    for n in 0.. {
+        let fuse = Fuse::new(Role::Worker, n, Peril::Stops);
+        let world = Setup {
+            harness: Some(Arc::new(OneTool)),
+            ..setup(&fuse)
+        };
+        let world = Arc::new(world.build());
+        let session = world.create(managed("go")).await;
+        world.say_next(&session, "behind", "behind").await;
+        let (beside, blows, of) = (world.clone(), fuse.clone(), session.clone());
+        let meddler = tokio::spawn(async move {
+            let life = blows.victim().await;
+            // Its message becomes an Item, beside those of the Turn that runs.
+            let second = rat_things::engine::view::turn_id(&of, 2);
+            let event = json!([{ "type": "agent.session.input.cancel", "turn_id": second }]);
+            beside.send_surely(&of, "cancel", event).await;
+            life.thaw();
+        });
+        // A steer that the worker does not hear of: it finds it when it claims the tool.
+        world.bell.lose_rings(true);
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        world.say(&session, "steer", "and this").await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        world.bell.lose_rings(false);
+        world.settled(&session).await;
+        world.at_rest().await;
+        world.sound();
+        let calls = lines(&world.items(&session).await);
+        let calls = calls.iter().filter(|line| line.starts_with("$ one"));
+        let done = calls.filter(|line| line.ends_with("[Completed Some(0)]"));
+        assert!(done.count() >= 1, "instant {n} ({})", fuse.place());
+        meddler.abort();
+        if !fuse.blown() {
+            assert!(n > 10, "only {n} instants");
+            return;
+        }
     }
 }
