@@ -36,7 +36,8 @@ pub fn claim(
         ended_ms: None,
         end: None,
     };
-    draft.insert(keys::run(generation), &row);
+    // It is rewritten when the Run ends.
+    draft.put(keys::run(generation), &row);
     draft.move_agenda();
     Ok(generation)
 }

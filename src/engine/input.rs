@@ -147,6 +147,7 @@ pub struct InputRow {
     #[serde(rename = "meant_for", default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u64>,
     /// Accepted at. Unix ms.
+    #[serde(rename = "at", alias = "accepted_ms")]
     pub accepted_ms: u64,
     /// Where it was when it was accepted; a row `end/<n>` says what became of it later.
     #[serde(flatten)]

@@ -121,9 +121,15 @@ pub struct ItemRow {
     /// The Turn it belongs to.
     pub turn: u64,
     /// Position among the Turn's output items; `None` for what the user gave.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        rename = "o",
+        alias = "output_index",
+        default,
+        skip_serializing_if = "Option::is_none"
+    )]
     pub output_index: Option<u64>,
     /// Recorded at. Unix ms.
+    #[serde(rename = "at", alias = "at_ms")]
     pub at_ms: u64,
     /// What it is.
     #[serde(flatten)]

@@ -54,7 +54,9 @@ pub enum Entry {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JournalRow {
     /// Committed at. Unix ms.
+    #[serde(rename = "at", alias = "at_ms")]
     pub at_ms: u64,
     /// In order.
+    #[serde(rename = "v", alias = "events")]
     pub events: Vec<Entry>,
 }

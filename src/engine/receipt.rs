@@ -54,12 +54,16 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptRow {
     /// Of the canonical body.
+    #[serde(rename = "d", alias = "digest")]
     pub digest: String,
     /// Number of the first input; the others follow it.
+    #[serde(rename = "n", alias = "first_input")]
     pub first_input: u64,
     /// One per input, in order.
+    #[serde(rename = "o", alias = "outcomes")]
     pub outcomes: Vec<Outcome>,
     /// Accepted at. Unix ms.
+    #[serde(rename = "at", alias = "accepted_ms")]
     pub accepted_ms: u64,
 }
 

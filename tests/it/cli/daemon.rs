@@ -129,7 +129,7 @@ fn start_status_and_stop_say_what_is() {
 fn a_daemon_leaves_when_it_has_had_nothing_to_do_for_long_enough() {
     let env = TestEnv::configured("[profile.default.daemon]\nidle_exit_ms = 100\n");
     let session = env.session("@say hi");
-    env.until("it left by itself", || env.processes().is_empty());
+    env.until_alone();
     assert!(env.daemon().is_none());
     // And the next input has one again.
     env.ok(&format!(

@@ -221,6 +221,17 @@ impl TestEnv {
             .collect()
     }
 
+    /// Waits until no process of ours is left, or fails the test and says which is.
+    pub fn until_alone(&self) {
+        let deadline = Instant::now() + PATIENCE;
+        while let left = self.processes()
+            && !left.is_empty()
+        {
+            assert!(Instant::now() < deadline, "still there: {left:?}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     /// Waits until `done`, or fails the test.
     pub fn until(&self, what: &str, mut done: impl FnMut() -> bool) {
         let deadline = Instant::now() + PATIENCE;

@@ -308,5 +308,5 @@ fn workers_without_a_daemon_are_pointed_out() {
     env.until("the turn is over", || {
         env.json(&format!("sessions get {session}"))["status"] == "idle"
     });
-    env.until("the worker left", || env.processes().is_empty());
+    env.until_alone();
 }

@@ -213,7 +213,7 @@ fn a_cancel_that_nobody_can_complete_is_an_unknown_outcome() {
     for pid in ours {
         super::env::end(pid);
     }
-    env.until("everybody is gone", || env.processes().is_empty());
+    env.until_alone();
     let cancel = env.run(&format!("sessions cancel {session} --no-autostart -o json"));
     assert_eq!(cancel.code, 6, "{cancel:#?}");
     assert!(cancel.stdout.contains("\"cancelling\""), "{cancel:#?}");

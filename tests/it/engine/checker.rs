@@ -112,8 +112,8 @@ fn each_kind_of_damage_is_found_under_the_promise_it_breaks() {
         ("I1", Lost(keys::input_end(1))),
         ("I1", Set(head(), "pend", json!([]))),
         ("I1", Set(keys::input_end(1), "state", json!("accepted"))),
-        ("I2", Set(last_receipt.clone(), "first_input", json!(1))),
-        ("I2", Set(last_receipt.clone(), "outcomes.0.turn", json!(1))),
+        ("I2", Set(last_receipt.clone(), "n", json!(1))),
+        ("I2", Set(last_receipt.clone(), "o.0.turn", json!(1))),
         ("I3", Set(keys::turn(1), "i", json!(4))),
         ("I4", Lost(keys::run(3))),
         ("I4", Set(head(), "fence.g", json!(1))),
@@ -146,7 +146,7 @@ fn each_kind_of_damage_is_found_under_the_promise_it_breaks() {
             Extra(keys::agenda(Group::Execute, &bench.session, 5), json!({})),
         ),
         ("I16", Lost(keys::journal(3))),
-        ("I16", Set(keys::journal(3), "events", json!([]))),
+        ("I16", Set(keys::journal(3), "v", json!([]))),
         ("I16", Set(head(), "next.m", json!(99))),
     ];
     for (at, (code, damage)) in cases.iter().enumerate() {

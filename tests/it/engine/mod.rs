@@ -26,6 +26,7 @@ mod matrix;
 mod matrix_session;
 mod meanwhile;
 mod mortal;
+mod older_rows;
 mod perils;
 mod property;
 mod quarantine;
