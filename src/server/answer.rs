@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::Request;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use tokio::time::Instant;
 
 use super::query::Query;
 use super::refusal::{Answered, Refusal};
@@ -88,44 +89,63 @@ pub(super) async fn answer(
     ids: Option<Vec<String>>,
     request: Request,
 ) -> Response {
-    let request_id = ids::random(Kind::Request, &*server.core.ids);
+    let line = Line::begin(&server, &request);
     let (parts, body) = request.into_parts();
-    let since = tokio::time::Instant::now();
-    let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
     let answered = match known(&server, route, ids, parts, body).await {
         Ok(asked) => call(route.call, asked).await,
         Err(refusal) => Err(refusal),
     };
-    let response = finished(answered, &request_id);
-    let took_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let status = response.status().as_u16();
-    tracing::info!(%method, path, status, took_ms, request_id, "request");
-    response
+    line.end(answered)
 }
 
 /// A path that the API does not have.
 pub(super) fn no_such_route(server: &Server, request: &Request) -> Response {
-    let what = format!("{} {}", request.method(), request.uri().path());
-    stray(server, ApiError::not_found(&format!("Route '{what}'")))
+    let what = format!("Route '{} {}'", request.method(), request.uri().path());
+    Line::begin(server, request).end(Err(ApiError::not_found(&what).into()))
 }
 
 /// A path that the API has, with another method.
 pub(super) fn no_such_method(server: &Server, request: &Request) -> Response {
     let message = format!("{} is not a method of this route.", request.method());
-    stray(server, ApiError::new(405, "method_not_allowed", message))
+    let error = ApiError::new(405, "method_not_allowed", message);
+    Line::begin(server, request).end(Err(error.into()))
 }
 
-fn stray(server: &Server, error: ApiError) -> Response {
-    let request_id = ids::random(Kind::Request, &*server.core.ids);
-    finished(Err(error.into()), &request_id)
+/// A request's line in the log. Nothing of its query, headers and body is in it.
+struct Line {
+    request_id: String,
+    method: Method,
+    path: String,
+    since: Instant,
 }
 
-fn finished(answered: Answered, request_id: &str) -> Response {
-    let mut response = answered.unwrap_or_else(Refusal::into_response);
-    if let Ok(id) = HeaderValue::from_str(request_id) {
-        response.headers_mut().insert("x-request-id", id);
+impl Line {
+    fn begin(server: &Server, request: &Request) -> Line {
+        Line {
+            request_id: ids::random(Kind::Request, &*server.core.ids),
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+            since: Instant::now(),
+        }
     }
-    response
+
+    /// The answer with the request's id, once it is in the log. Of a stream that is its beginning.
+    fn end(self, answered: Answered) -> Response {
+        let mut response = answered.unwrap_or_else(Refusal::into_response);
+        if let Ok(id) = HeaderValue::from_str(&self.request_id) {
+            response.headers_mut().insert("x-request-id", id);
+        }
+        let Line {
+            request_id,
+            method,
+            path,
+            since,
+        } = self;
+        let took_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let status = response.status().as_u16();
+        tracing::info!(%method, path, status, took_ms, request_id, "request");
+        response
+    }
 }
 
 /// Checks everything that does not depend on what is asked for.

@@ -278,7 +278,7 @@ async fn every_answer_has_an_id_of_its_own_and_final_refusals_say_so() {
     let api = Api::new();
     let mut seen = BTreeSet::new();
     for (path, is_final) in [
-        ("/agents", false),
+        ("/agents?limit=3", false),
         ("/agents/agent_x", false),
         ("/nonsense", false),
         ("/vaults", true),
@@ -295,5 +295,11 @@ async fn every_answer_has_an_id_of_its_own_and_final_refusals_say_so() {
         );
     }
     let unknown = api.bare("GET", "/agents").send().await.expect("answers");
-    assert!(unknown.headers().contains_key("x-request-id"));
+    let id = unknown.headers()["x-request-id"].to_str().expect("text");
+    assert!(seen.insert(id.to_owned()), "{id} twice");
+    let log = crate::cli::env::content(&api.env.path("daemon.log"));
+    for id in seen {
+        assert!(log.contains(&id), "{id} is not in the log: {log}");
+    }
+    assert!(!log.contains(&api.key) && !log.contains("limit"), "{log}");
 }

@@ -160,6 +160,28 @@ async fn padding_can_be_left_out() {
 }
 
 #[tokio::test]
+async fn a_silent_stream_shows_that_it_lives_and_ends_with_its_key() {
+    let api = Api::new();
+    let session = api.session("@say hi").await;
+    let mut lasting = api.stream(&session, "").await;
+    let lent = api.env.json("keys create --name lent");
+    let (id, key) = (
+        lent["id"].as_str().expect("an id"),
+        lent["key"].as_str().expect("a key"),
+    );
+    let path = format!("/agents/sessions/{session}/events");
+    let opened = api.with_key(key, "GET", &path).send().await;
+    let mut stream = Events::from_response(opened.expect("answers"));
+    api.env.ok(&format!("keys revoke {id} --yes"));
+    assert_eq!(stream.next().await, None);
+    while lasting.comments == 0 {
+        assert!(lasting.is_silent().await, "nothing else is told");
+    }
+    api.send(&session, "@say on").await;
+    lasting.until("agent.session.idle").await;
+}
+
+#[tokio::test]
 async fn a_daemon_that_stops_ends_its_streams_in_order() {
     let api = Api::new();
     let session = api.session("@say hi").await;

@@ -196,6 +196,8 @@ pub async fn refusal(request: RequestBuilder) -> (u16, Value) {
 pub struct Events {
     response: Response,
     buffer: String,
+    /// Comments that came: signs of life.
+    pub comments: usize,
 }
 
 impl Events {
@@ -207,6 +209,7 @@ impl Events {
         Events {
             response,
             buffer: String::new(),
+            comments: 0,
         }
     }
 
@@ -249,8 +252,9 @@ impl Events {
         loop {
             while let Some(end) = self.buffer.find("\n\n") {
                 let block: String = self.buffer.drain(..end + 2).collect();
-                if let Some(event) = event_of(&block) {
-                    return Some(event);
+                match event_of(&block) {
+                    Some(event) => return Some(event),
+                    None => self.comments += 1,
                 }
             }
             let chunk = self.response.chunk().await.expect("no broken stream")?;
