@@ -9,6 +9,7 @@ mod agents;
 mod answer;
 mod artifacts;
 mod body;
+mod connections;
 mod events;
 mod query;
 mod refusal;
@@ -17,8 +18,6 @@ mod sessions;
 mod stream;
 mod transcript;
 
-use std::future::IntoFuture;
-use std::io;
 use std::sync::Arc;
 
 use axum::Router;
@@ -65,23 +64,13 @@ impl Server {
         }
     }
 
-    /// Answers what comes to the listener until `stopped` becomes true and the last answer is out.
-    ///
-    /// # Errors
-    /// The listener can't be used any more.
-    pub async fn serve(self, listener: TcpListener) -> io::Result<()> {
+    /// Answers what comes to the listener until `stopped` becomes true and the last answer is out. What fails meanwhile is one
+    /// connection, or passes.
+    pub async fn serve(self, listener: TcpListener) {
         let stopped = self.stopped.clone();
         let router = router(Arc::new(self));
-        axum::serve(listener, router)
-            .with_graceful_shutdown(stop(stopped))
-            .into_future()
-            .await
+        connections::serve(listener, router, stopped).await;
     }
-}
-
-/// Waits for the word to stop. If nobody is left to say it, that is it.
-async fn stop(mut stopped: watch::Receiver<bool>) {
-    let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
 fn router(server: Arc<Server>) -> Router {

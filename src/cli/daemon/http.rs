@@ -59,7 +59,7 @@ impl Serve {
 pub(super) struct Face {
     /// Where it really listens.
     pub(super) address: SocketAddr,
-    serving: JoinHandle<std::io::Result<()>>,
+    serving: JoinHandle<()>,
 }
 
 /// Begins to listen and to answer, until `stopped` becomes true.

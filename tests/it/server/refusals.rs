@@ -303,3 +303,32 @@ async fn every_answer_has_an_id_of_its_own_and_final_refusals_say_so() {
     }
     assert!(!log.contains(&api.key) && !log.contains("limit"), "{log}");
 }
+
+#[tokio::test]
+async fn clients_that_leave_or_never_finish_their_request_are_in_nobodys_way() {
+    use tokio::io::AsyncWriteExt;
+    let api = Api::new();
+    let address = api
+        .base
+        .trim_start_matches("http://")
+        .trim_end_matches("/v1");
+    let mut halfway = Vec::new();
+    for n in 0..600 {
+        let mut stream = tokio::net::TcpStream::connect(address)
+            .await
+            .expect("connects");
+        let head = "GET /v1/agents HTTP/1.1\r\nhost: localhost\r\n";
+        stream.write_all(head.as_bytes()).await.expect("writes");
+        if n % 3 == 0 {
+            halfway.push(stream);
+        }
+    }
+    api.get("/agents").await;
+    let garbage = tokio::net::TcpStream::connect(address).await;
+    let mut garbage = garbage.expect("connects");
+    let header = vec![b'x'; 1 << 20];
+    // It may be closed before all of it is taken.
+    let _ = garbage.write_all(&header).await;
+    api.get("/agents").await;
+    drop(halfway);
+}
