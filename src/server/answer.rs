@@ -266,6 +266,8 @@ async fn call(call: Call, asked: Asked) -> Answered {
         Call::ListTurns => transcript::turns(asked).await,
         Call::GetTurn => transcript::turn(asked).await,
         Call::ListTurnItems => transcript::turn_items(asked).await,
+        // Nothing here makes any: what there is of them is an empty list.
+        Call::ListTraces | Call::ListSubagents => transcript::none(asked).await,
         Call::ListArtifacts => artifacts::list(asked).await,
         Call::GetArtifact => artifacts::get(asked).await,
         Call::GetArtifactContent => artifacts::content(asked).await,

@@ -2,6 +2,7 @@
 
 use super::answer::Asked;
 use super::refusal::{Answered, shown};
+use crate::api::{ApiError, Page, Subagent};
 
 pub(super) async fn items(mut asked: Asked) -> Answered {
     let page = asked.query.take_page()?;
@@ -34,4 +35,15 @@ pub(super) async fn turn_items(mut asked: Asked) -> Answered {
     let core = &asked.server.core;
     let number = core.turn_number(&read, asked.id(1))?;
     shown(&core.list_items(&read, Some(number), &page).await?)
+}
+
+/// A list of a Session that has nothing in it, and so nothing to continue behind.
+pub(super) async fn none(mut asked: Asked) -> Answered {
+    let page = asked.query.take_page()?;
+    asked.no_more_query()?;
+    asked.read().await?;
+    match page.after {
+        Some(id) => Err(ApiError::not_found(&format!("'{id}'")).into()),
+        None => shown(&Page::<Subagent>::new(Vec::new(), false)),
+    }
 }

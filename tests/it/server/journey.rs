@@ -45,6 +45,13 @@ async fn a_session_is_created_streamed_and_read_back() {
         .collect();
     assert_eq!(told, made);
 
+    for none in ["traces", "subagents"] {
+        let page = api.get(&format!("{at}/{none}?limit=5&order=asc")).await;
+        assert_eq!(
+            (&page["data"], &page["has_more"]),
+            (&json!([]), &json!(false))
+        );
+    }
     let turns = api.get(&format!("{at}/turns")).await;
     let turn = &turns["data"][0];
     let turn_at = format!("{at}/turns/{}", turn["id"].as_str().expect("an id"));

@@ -203,7 +203,7 @@ async fn every_mistake_has_its_status_code_and_parameter() {
         ),
         (
             "GET",
-            format!("{at}/traces"),
+            format!("{at}/subagents/x"),
             none,
             501,
             "not_implemented",
