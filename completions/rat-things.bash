@@ -40,6 +40,9 @@ _rat__things() {
             rat__things,help)
                 cmd="rat__things__subcmd__help"
                 ;;
+            rat__things,keys)
+                cmd="rat__things__subcmd__keys"
+                ;;
             rat__things,outbox)
                 cmd="rat__things__subcmd__outbox"
                 ;;
@@ -84,6 +87,15 @@ _rat__things() {
                 ;;
             rat__things__subcmd__daemon,stop)
                 cmd="rat__things__subcmd__daemon__subcmd__stop"
+                ;;
+            rat__things__subcmd__keys,create)
+                cmd="rat__things__subcmd__keys__subcmd__create"
+                ;;
+            rat__things__subcmd__keys,list)
+                cmd="rat__things__subcmd__keys__subcmd__list"
+                ;;
+            rat__things__subcmd__keys,revoke)
+                cmd="rat__things__subcmd__keys__subcmd__revoke"
                 ;;
             rat__things__subcmd__outbox,list)
                 cmd="rat__things__subcmd__outbox__subcmd__list"
@@ -152,7 +164,7 @@ _rat__things() {
 
     case "${cmd}" in
         rat__things)
-            opts="-P -o -q -v -h -V --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help --version sessions artifacts agents runs outbox daemon doctor fsck config completions version help"
+            opts="-P -o -q -v -h -V --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help --version sessions artifacts agents keys runs outbox daemon doctor fsck config completions version help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -710,12 +722,16 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__daemon__subcmd__run)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --listen --no-auth --allow-remote --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --profile)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -940,6 +956,166 @@ _rat__things() {
         rat__subcmd__things__subcmd__help)
             opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rat__subcmd__things__subcmd__keys)
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help create list revoke"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rat__subcmd__things__subcmd__keys__subcmd__create)
+            opts="-P -o -q -v -h --name --expires --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --name)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --expires)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rat__subcmd__things__subcmd__keys__subcmd__list)
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rat__subcmd__things__subcmd__keys__subcmd__revoke)
+            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

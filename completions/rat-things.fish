@@ -47,6 +47,7 @@ complete -c rat-things -n "__fish_rat_things_needs_command" -s V -l version -d '
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "sessions" -d 'Create Sessions, talk to them, and see what they did'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "artifacts" -d 'Get the files that Sessions made'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "agents" -d 'Saved Agents: named configurations that Sessions are created from'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "keys" -d 'Access keys for the HTTP API'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "runs" -d 'Launches of workers for Sessions, and how to end a quarantine'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "outbox" -d 'What is due: the work that Sessions owe'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "daemon" -d 'The background process that gives work to workers'
@@ -637,6 +638,88 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l no-input -d 'Never ask; fail where an answer would be needed'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -f -a "create" -d 'Make a key that opens your Sessions over HTTP; it is shown once'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -f -a "list" -d 'List keys, without what proves them'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -f -a "revoke" -d 'Take a key\'s power away, at once and for good'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -l name -d 'What you call it: who uses it, or for what' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -l expires -d 'It opens nothing any more after so long: 15m, 12h, 90d [default: never]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l yes -d 'Do not ask'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
@@ -786,6 +869,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -f -a "start" -d 'Start the daemon in the background, if none runs'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -f -a "stop" -d 'Stop the daemon: running Turns get a grace period, then their leases are given back'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -f -a "status" -d 'Whether a daemon runs, and which one'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l listen -d 'Serve the Agents API over HTTP on this address and port [default: daemon.listen, else not]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
@@ -798,6 +882,8 @@ id\t'Ids only, one a line'"
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
 always\t'Even in a pipe'
 never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l no-auth -d 'Serve everybody on this machine as you, without access keys'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l allow-remote -d 'Listen on an address that other machines reach, without TLS'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l json -d 'The same as `-o json`'

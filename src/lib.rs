@@ -3,6 +3,7 @@
 //! The map, from the outside in:
 //!
 //! - [`cli`] is the face on a terminal and in a pipe. It parses, calls the engine and prints.
+//! - [`server`] is the face over HTTP: the Agents API.
 //! - [`engine`] is the core: the rules and the journey of one input. It has no IO of its own.
 //! - [`backend`] is the world: SQLite, files, processes, sandboxes, models behind the engine's ports.
 //! - [`api`] holds the wire types of the Agents API, the only promises made in JSON.
@@ -14,4 +15,5 @@ pub mod api;
 pub mod backend;
 pub mod cli;
 pub mod engine;
+pub mod server;
 pub mod text;

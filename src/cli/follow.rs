@@ -8,11 +8,12 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::compose::Local;
-use super::foretaste::{Foretaste, Overhearing};
+use super::foretaste::Foretaste;
 use super::out::{CliError, LineKind, Live, Out, Say, codes};
 use super::show;
 use crate::api::{Item, RequiredAction, SessionStatus, TurnStatus};
 use crate::engine::ids::SessionId;
+use crate::engine::overhearing::{Overhearing, ring_of};
 use crate::engine::read::{ListQuery, SessionRead};
 
 /// Without a ring, the Session is looked at this often.
@@ -171,15 +172,6 @@ fn running_command(item: &Item) -> Option<&str> {
         }
         _ => None,
     }
-}
-
-async fn ring_of(rings: &mut tokio::sync::mpsc::Receiver<String>, session: &SessionId) {
-    while let Some(rung) = rings.recv().await {
-        if rung == session.as_str() {
-            return;
-        }
-    }
-    std::future::pending::<()>().await;
 }
 
 fn label(read: &SessionRead, last: Option<TurnStatus>) -> &'static str {

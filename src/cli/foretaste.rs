@@ -1,66 +1,14 @@
-//! What a follower overhears: texts as they come, for as long as their Items are not complete.
-//!
-//! It never decides by itself that something may be shown: it collects what came, the caller reads the head, and the engine
-//! judges by that head.
-
-use tokio::sync::mpsc;
+//! What a person sees of a text that is being written, for as long as its Item is not complete.
 
 use super::out::LineKind;
-use crate::engine::core::Core;
-use crate::engine::ids::SessionId;
-use crate::engine::overhear::{Heard, Joins, Overheard, is_open};
-use crate::engine::ports::{LivePart, LiveText};
+use crate::engine::overhear::{Heard, Joins, is_open};
+use crate::engine::ports::LivePart;
 use crate::engine::session::Head;
 
 /// Of a text that is being written, this much of its end is kept.
 const KEPT_BYTES: usize = 8 << 10;
 /// What stands for text that is missing.
 const MISSING: &str = "…";
-
-/// Texts of one Session as they come.
-pub struct Overhearing {
-    texts: mpsc::Receiver<LiveText>,
-    came: Vec<LiveText>,
-    overheard: Overheard,
-}
-
-impl Overhearing {
-    /// From now on.
-    pub fn begin(core: &Core, session: &SessionId) -> Overhearing {
-        Overhearing {
-            texts: core.bell.overhear(session.as_str()),
-            came: Vec::new(),
-            overheard: Overheard::default(),
-        }
-    }
-
-    /// Nothing, for who has no place to show it.
-    pub fn nothing() -> Overhearing {
-        Overhearing {
-            texts: mpsc::channel(1).1,
-            came: Vec::new(),
-            overheard: Overheard::default(),
-        }
-    }
-
-    /// Waits until text came. Safe to drop while it waits.
-    pub async fn some(&mut self) {
-        let Some(text) = self.texts.recv().await else {
-            return std::future::pending().await;
-        };
-        self.came.push(text);
-        while let Ok(text) = self.texts.try_recv() {
-            self.came.push(text);
-        }
-    }
-
-    /// What may be shown of all that came, by a head that was read after it came.
-    pub fn judge(&mut self, head: &Head) -> Vec<Heard> {
-        let came = self.came.drain(..);
-        came.filter_map(|text| self.overheard.take(head, text))
-            .collect()
-    }
-}
 
 /// The text that is being written now, as a person is shown it.
 #[derive(Debug, Default)]
@@ -131,6 +79,7 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
+    use crate::engine::ports::LiveText;
     use crate::engine::session::ActiveTurn;
 
     fn heard(item: u64, part: LivePart, joins: Joins, text: &str) -> Heard {

@@ -14,6 +14,7 @@ mod foretaste;
 mod fsck;
 mod input;
 mod key;
+mod keys;
 mod new_file;
 pub mod out;
 mod outbox;
@@ -22,6 +23,7 @@ pub mod resolve;
 pub mod runs;
 pub mod sessions;
 pub mod show;
+mod span;
 mod topics;
 mod version;
 pub mod worker;
@@ -77,6 +79,9 @@ pub enum Command {
     /// Saved Agents: named configurations that Sessions are created from
     #[command(subcommand)]
     Agents(agents::Command),
+    /// Access keys for the HTTP API
+    #[command(subcommand)]
+    Keys(keys::Command),
     /// Launches of workers for Sessions, and how to end a quarantine
     #[command(subcommand)]
     Runs(runs::Command),
@@ -206,6 +211,7 @@ fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
             Command::Sessions(command) => sessions::run(context, command).await,
             Command::Artifacts(command) => artifacts::run(context, command).await,
             Command::Agents(command) => agents::run(context, command).await,
+            Command::Keys(command) => keys::run(context, command).await,
             Command::Runs(command) => runs::run(context, command).await,
             Command::Outbox(command) => outbox::run(context, command).await,
             Command::Daemon(command) => daemon::run(context, command).await,

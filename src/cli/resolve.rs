@@ -43,6 +43,18 @@ impl Local {
         one(found, &typed, "agent")
     }
 
+    /// The access key that `typed` names.
+    pub async fn access_key(&self, typed: &str) -> Result<String, CliError> {
+        let typed = with_prefix(Kind::AccessKey, typed)?;
+        let keys = self.core.list_keys(&self.owner).await?;
+        let found = keys.into_iter().map(|key| key.id);
+        one(
+            found.filter(|id| id.starts_with(&typed)).collect(),
+            &typed,
+            "key",
+        )
+    }
+
     /// The number of the Turn that `typed` names in a Session; newest Turns are looked at first.
     pub async fn turn(&self, read: &SessionRead, typed: &str) -> Result<u64, CliError> {
         let typed = with_prefix(Kind::Turn, typed)?;
@@ -126,6 +138,7 @@ pub fn listing(what: &str) -> String {
         "turn" | "item" | "artifact" | "event" => {
             format!("`rat-things sessions {what}s SESSION` shows them")
         }
+        "key" => "`rat-things keys list` shows them".to_owned(),
         "run" => "`rat-things runs list SESSION` shows them".to_owned(),
         _ => "`rat-things sessions list` shows what there is".to_owned(),
     }

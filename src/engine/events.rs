@@ -17,6 +17,17 @@ use crate::api::{
 /// Events of one revision at most; part of an event's number.
 const PER_REVISION: u64 = 1 << 12;
 
+/// The id behind which everything is newer than the head as it was read. It may be no event's own.
+pub fn position(read: &SessionRead) -> String {
+    let last = (read.head.revision + 1) * PER_REVISION - 1;
+    ids::derived(Kind::Event, &read.id, last)
+}
+
+/// Whether events can be asked for behind this id in this Session.
+pub fn is_position(read: &SessionRead, id: &str) -> bool {
+    ids::number_of(Kind::Event, &read.id, id).is_some()
+}
+
 impl Core {
     /// Events behind `after` (from the first without it), and whether more follow.
     ///

@@ -60,6 +60,10 @@ pub enum Kind {
     Delivery,
     /// `exec_`, one execution of a worker
     Execution,
+    /// `key_`, an access key
+    AccessKey,
+    /// `req_`, one request over HTTP
+    Request,
 }
 
 impl Kind {
@@ -82,6 +86,8 @@ impl Kind {
             Kind::Receipt => "rcpt_",
             Kind::Delivery => "dlv_",
             Kind::Execution => "exec_",
+            Kind::AccessKey => "key_",
+            Kind::Request => "req_",
         }
     }
 }

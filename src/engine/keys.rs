@@ -157,3 +157,13 @@ pub fn agent_by_time(created_ms: u64, id: &str) -> String {
 pub fn create_receipt(key_hash: &str) -> String {
     format!("create/{key_hash}")
 }
+
+/// In the owner's partition: an access key.
+pub fn access_key(id: &str) -> String {
+    format!("key/{id}")
+}
+
+/// Whose the access key with this digest is. A partition each, because callers of all owners look here.
+pub fn key_holder(digest: &str) -> Key {
+    Key::new(format!("K/{digest}"), "key")
+}

@@ -7,6 +7,7 @@
 //! [`archive`] carries a Session from one store to another; [`fsck`] checks a whole store.
 
 pub mod accept;
+pub mod access;
 mod aftermath;
 pub mod agenda;
 pub mod agents;
@@ -39,6 +40,7 @@ mod live;
 pub mod observe;
 pub mod outbox;
 pub mod overhear;
+pub mod overhearing;
 pub mod ports;
 pub mod prepare;
 pub mod read;

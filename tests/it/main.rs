@@ -22,6 +22,8 @@ mod mounts;
 mod power_cut;
 /// Isolation of managed environments: every escape that was ever tried.
 mod sandbox;
+/// The Agents API over HTTP, from a client's side of a loopback socket.
+mod server;
 /// Builds the library that is preloaded to make syncs slow or fail.
 mod shim;
 /// A child process that writes to a store until it is killed, and the proof of what it left behind.

@@ -39,6 +39,7 @@ fn facts(world: &World, session: &SessionId, head: &Head) -> Facts {
             identity: "simulated".into(),
             version: "0".into(),
             started_ms: 0,
+            listen: None,
         }),
         turn_attempts: 5,
         room: 8,

@@ -40,6 +40,7 @@ fn documented(kind: &Type) -> String {
         Type::Path => "absolute path or `~/…`".to_owned(),
         Type::VariableName => "variable name".to_owned(),
         Type::BaseUrl => "http(s) URL".to_owned(),
+        Type::Address => "IP address and port".to_owned(),
     }
 }
 

@@ -247,6 +247,19 @@ pub(super) static KEYS: &[Key] = &[
     .env("RAT_THINGS_NO_AUTOSTART")
     .flag("--no-autostart"),
     profile(
+        "daemon.listen",
+        Type::Address,
+        "Where every daemon serves the Agents API over HTTP.",
+    )
+    .flag("--listen"),
+    profile(
+        "daemon.no_auth",
+        Type::Bool,
+        "Serve everybody on this machine as you, without access keys.",
+    )
+    .default("false")
+    .flag("--no-auth"),
+    profile(
         "limits.turn_attempts",
         Type::Whole(1..=1_000),
         "Workers that may be lost over one Turn before it fails.",

@@ -1,5 +1,6 @@
 //! The decided configuration as plain typed values, for the code that uses it.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use super::args::Overrides;
@@ -120,6 +121,10 @@ pub struct DaemonSettings {
     pub runs_per_worker: usize,
     /// Start one when there is work.
     pub autostart: bool,
+    /// Where it serves HTTP, if it does.
+    pub listen: Option<SocketAddr>,
+    /// Over HTTP, everybody on this machine is the user.
+    pub no_auth: bool,
 }
 
 /// What happens to a Turn whose worker was lost.
@@ -265,6 +270,10 @@ fn daemon(decided: &Decided) -> DaemonSettings {
         workers: small(decided.whole("daemon.workers")) as usize,
         runs_per_worker: small(decided.whole("daemon.runs_per_worker")) as usize,
         autostart: decided.flag("daemon.autostart"),
+        listen: decided
+            .text("daemon.listen")
+            .and_then(|text| text.parse().ok()),
+        no_auth: decided.flag("daemon.no_auth"),
     }
 }
 

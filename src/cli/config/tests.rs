@@ -95,6 +95,8 @@ grace_ms = 5
 workers = 2
 runs_per_worker = 3
 autostart = false
+listen = "127.0.0.1:8790"
+no_auth = true
 
 [profile.work.limits]
 turn_attempts = 1
@@ -152,6 +154,8 @@ fn every_key_reaches_its_setting() {
             workers: 2,
             runs_per_worker: 3,
             autostart: false,
+            listen: Some(([127, 0, 0, 1], 8_790).into()),
+            no_auth: true,
         }
     );
     assert_eq!(
@@ -448,7 +452,7 @@ fn entries_show_every_key_and_no_secret() {
     assert_eq!(entry("sandbox.pids").value, json!(100));
     assert_eq!(
         entry("ui.color").origin.to_string(),
-        "file /c/config.toml:46"
+        "file /c/config.toml:48"
     );
     assert_eq!(entry("provider.api_key_env").origin, Origin::Default);
     assert_eq!(entry("sandbox.env").text(), "[\"LANG\"]");

@@ -36,6 +36,8 @@ pub(super) enum Type {
     VariableName,
     /// `http` or `https`, without credentials, query and fragment.
     BaseUrl,
+    /// An IP address and a port.
+    Address,
 }
 
 impl Type {
@@ -57,6 +59,7 @@ impl Type {
             Type::BaseUrl => {
                 "an http or https URL without credentials, query and fragment".to_owned()
             }
+            Type::Address => "an IP address and a port, such as 127.0.0.1:8790".to_owned(),
         }
     }
 
@@ -117,6 +120,10 @@ impl Type {
                 .then(plain)
                 .ok_or_else(|| self.expected()),
             Type::BaseUrl => is_base_url(text).then(plain).ok_or_else(|| self.expected()),
+            Type::Address => text
+                .parse::<std::net::SocketAddr>()
+                .map(|_| plain())
+                .map_err(|_| self.expected()),
         }
     }
 

@@ -86,6 +86,7 @@ pub(super) fn start(context: &Context, places: &Places, held: Held) -> Result<()
             identity,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_ms: compose::now_ms(),
+            listen: None,
         };
         let _ = lock::write_note(places, &note);
     }

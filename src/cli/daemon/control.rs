@@ -86,6 +86,7 @@ pub async fn status(context: &mut Context) -> Result<(), CliError> {
         "identity": note.as_ref().map(|n| &n.identity),
         "version": note.as_ref().map(|n| &n.version),
         "started_ms": note.as_ref().map(|n| n.started_ms),
+        "listen": note.as_ref().and_then(|n| n.listen).map(|address| format!("http://{address}/v1")),
         "data_dir": root,
         "log": log,
     });
@@ -111,6 +112,12 @@ pub async fn status(context: &mut Context) -> Result<(), CliError> {
             .value(
                 "started",
                 Cell::maybe(note.as_ref(), |n| Cell::Time(n.started_ms)),
+            )
+            .value(
+                "serves",
+                Cell::maybe(note.as_ref().and_then(|n| n.listen), |address| {
+                    Cell::text(format!("http://{address}/v1"))
+                }),
             )
             .value("data directory", Cell::text(root))
             .value("log", Cell::text(log))

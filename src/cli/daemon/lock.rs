@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::time::Duration;
 
@@ -27,6 +28,9 @@ pub struct Note {
     pub version: String,
     /// Unix ms.
     pub started_ms: u64,
+    /// Where it serves HTTP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listen: Option<SocketAddr>,
 }
 
 /// The lock, as long as this lives, or a child that it was given to.
@@ -132,6 +136,7 @@ mod tests {
             identity: compose::process_identity().expect("there is a /proc"),
             version: "0".into(),
             started_ms: 1,
+            listen: None,
         };
         write_note(&places, &note).expect("writes");
         let holder = || holder(&places).expect("works");
@@ -153,6 +158,7 @@ mod tests {
             identity: compose::process_identity().expect("there is a /proc"),
             version: "0".into(),
             started_ms: 1,
+            listen: None,
         };
         write_note(&places, &note).expect("writes");
         assert_eq!(living(&places).as_ref(), Some(&note));

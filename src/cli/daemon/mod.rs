@@ -5,8 +5,11 @@
 mod autostart;
 mod control;
 mod drain;
+mod http;
 mod lock;
 mod serve;
+
+use std::net::SocketAddr;
 
 use clap::{Args, Subcommand};
 
@@ -53,8 +56,17 @@ pub enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rat-things daemon run
-  rat-things daemon run -vv")]
+  rat-things daemon run --listen 127.0.0.1:8790")]
 pub struct RunArgs {
+    /// Serve the Agents API over HTTP on this address and port [default: daemon.listen, else not]
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+    /// Serve everybody on this machine as you, without access keys
+    #[arg(long)]
+    pub no_auth: bool,
+    /// Listen on an address that other machines reach, without TLS
+    #[arg(long)]
+    pub allow_remote: bool,
     /// Leave when there is nothing to do for a while; detach from the terminal
     #[arg(long, hide = true)]
     pub background: bool,
@@ -63,7 +75,7 @@ pub struct RunArgs {
 /// Runs the command.
 pub async fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
     match command {
-        Command::Run(args) => serve::run(context, args.background).await,
+        Command::Run(args) => serve::run(context, &args).await,
         Command::Start => control::start(context).await,
         Command::Stop => control::stop(context).await,
         Command::Status => control::status(context).await,

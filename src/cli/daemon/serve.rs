@@ -1,12 +1,15 @@
 //! `daemon run`: dispatch until asked to stop, or until there has been nothing to do for a while.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::RunArgs;
 use super::drain::{GIVE_BACK_MS, drain, end_others};
+use super::http::{self, Face, Serve};
 use super::lock::{self, Note};
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
@@ -21,8 +24,10 @@ const LOOK_MS: u64 = 1_000;
 const WORKER_IDLE_MS: u64 = 300_000;
 
 /// Runs the daemon.
-pub async fn run(context: &mut Context, background: bool) -> Result<(), CliError> {
+pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> {
     context.settings.may_change("daemon run")?;
+    let background = args.background;
+    let serve = to_serve(context, args);
     let local = compose::open(&context.settings).await?;
     let given = match background {
         true => lock::inherit(&local.places).map_err(cannot_lock)?,
@@ -43,11 +48,12 @@ pub async fn run(context: &mut Context, background: bool) -> Result<(), CliError
         )
         .hint("rat-things daemon status"));
     };
-    sign(&local)?;
+    sign(&local, None)?;
     let mut signals = Signals::new(background)?;
     let environments = compose::environments(&context.settings, &local.places)?;
     let compute = compose::worker_pool(&context.settings, &local.places, worker_args(context));
     let (stop, stopped) = watch::channel(false);
+    let face = face(context, &local, serve, background, &stopped).await?;
     let dispatcher = Dispatcher::new(local.core.clone(), compute.compute(), environments);
     let dispatching = tokio::spawn(dispatcher.run(stopped));
     compose::sweep(&local.places).await;
@@ -55,7 +61,9 @@ pub async fn run(context: &mut Context, background: bool) -> Result<(), CliError
         .console
         .say
         .note(format!("daemon runs on {}", local.places.root.display()));
-    let idle_exit = background.then(|| Duration::from_millis(context.settings.daemon.idle_exit_ms));
+    // Who serves others can't know that nobody needs it.
+    let idle_exit = (background && face.is_none())
+        .then(|| Duration::from_millis(context.settings.daemon.idle_exit_ms));
     // `Some` as long as nobody else can be the daemon.
     let held = loop {
         let asked = wait(&local, &compute, idle_exit, &mut signals).await;
@@ -75,6 +83,9 @@ pub async fn run(context: &mut Context, background: bool) -> Result<(), CliError
     };
     stop.send_replace(true);
     let _ = dispatching.await;
+    if let Some(face) = face {
+        face.end().await;
+    }
     let since = Instant::now();
     drain(context, &compute).await;
     if held.is_some() {
@@ -88,12 +99,48 @@ fn cannot_lock(error: std::io::Error) -> CliError {
     CliError::new(codes::UNAVAILABLE, message)
 }
 
-/// Says of itself who holds the lock.
-fn sign(local: &Local) -> Result<(), CliError> {
+/// What to serve over HTTP, if anything: by flag, else by configuration.
+fn to_serve(context: &Context, args: &RunArgs) -> Option<Serve> {
+    let daemon = &context.settings.daemon;
+    Some(Serve {
+        address: args.listen.or(daemon.listen)?,
+        no_auth: args.no_auth || daemon.no_auth,
+        allow_remote: args.allow_remote,
+    })
+}
+
+/// Begins to serve. In the foreground, what was asked for and can't be done is an error; in the background the work, for which the
+/// daemon was started, comes first.
+async fn face(
+    context: &mut Context,
+    local: &Local,
+    serve: Option<Serve>,
+    background: bool,
+    stopped: &watch::Receiver<bool>,
+) -> Result<Option<Face>, CliError> {
+    let Some(serve) = serve else { return Ok(None) };
+    let face = match http::begin(local, serve, stopped.clone()).await {
+        Ok(face) => face,
+        Err(error) if background => {
+            let said = format!("works without HTTP: {error}");
+            context.console.say.warn(said);
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    sign(local, Some(face.address))?;
+    let said = format!("serves http://{}/v1", face.address);
+    context.console.say.note(said);
+    Ok(Some(face))
+}
+
+/// Says of itself who holds the lock, and where it serves.
+fn sign(local: &Local, listen: Option<SocketAddr>) -> Result<(), CliError> {
     let note = Note {
         identity: compose::process_identity().unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_ms: compose::now_ms(),
+        listen,
     };
     lock::write_note(&local.places, &note).map_err(cannot_lock)
 }

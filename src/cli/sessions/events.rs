@@ -4,9 +4,9 @@ use crate::api::{Event, SessionStatus};
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
 use crate::cli::follow::{Interrupts, change_of};
-use crate::cli::foretaste::Overhearing;
 use crate::cli::out::{Cell, CliError, Column, Table};
 use crate::engine::overhear;
+use crate::engine::overhearing::Overhearing;
 use crate::engine::read::SessionRead;
 
 /// Events read at once when they are followed.

@@ -7,6 +7,7 @@ use crate::cli::compose::{self, Local};
 use crate::cli::daemon;
 use crate::cli::follow::{Followed, Interrupts, Until, follow, verdict};
 use crate::cli::out::{CliError, codes};
+use crate::cli::span::span;
 use crate::engine::ids::SessionId;
 
 /// Wait until a Session's work is over.
@@ -21,23 +22,8 @@ pub struct Args {
     #[arg(long, value_name = "TURN")]
     turn: Option<String>,
     /// Give up after so long: 30s, 10m, 2h
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = span)]
     timeout: Option<Duration>,
-}
-
-/// `30s`, `10m`, `2h`, or milliseconds as `500ms`.
-fn duration(text: &str) -> Result<Duration, String> {
-    let bad = || format!("{text:?} is no time; write 500ms, 30s, 10m or 2h");
-    let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(bad)?;
-    let (number, unit) = text.split_at(split);
-    let number: u64 = number.parse().map_err(|_| bad())?;
-    match unit {
-        "ms" => Ok(Duration::from_millis(number)),
-        "s" => Ok(Duration::from_secs(number)),
-        "m" => Ok(Duration::from_secs(number.saturating_mul(60))),
-        "h" => Ok(Duration::from_secs(number.saturating_mul(3600))),
-        _ => Err(bad()),
-    }
 }
 
 /// Runs the command.

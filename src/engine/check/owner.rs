@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Invariant, Repair};
 use crate::api::Agent;
+use crate::engine::access::AccessKey;
 use crate::engine::ids::{Kind, well_formed};
 use crate::engine::keys;
 use crate::engine::ports::{Key, Record};
@@ -119,6 +120,12 @@ impl OwnerFacts {
             ("agent", id) => {
                 decode::<Agent>(record)?;
                 self.agents.insert(id.to_owned());
+            }
+            ("key", id) => {
+                let key: AccessKey = decode(record)?;
+                if key.id != id || !well_formed(Kind::AccessKey, id) {
+                    return Err(format!("it is the key {:?}", key.id));
+                }
             }
             ("create", _) => {
                 let receipt: CreateReceipt = decode(record)?;

@@ -29,7 +29,7 @@ impl Fsck<'_> {
         let mut odd: BTreeSet<SessionId> = BTreeSet::new();
         let mut strays = self.strays().await?;
         let mut after = String::new();
-        // In order: `A/…`, `O/…`, `S/…`.
+        // In order: `A/…`, `K/…`, `O/…`, `S/…`.
         loop {
             let page = self.inventory.partitions(&after, PAGE_ROWS).await?;
             let Some(last) = page.last().cloned() else {
@@ -49,6 +49,8 @@ impl Fsck<'_> {
                         odd.extend(self.or_unreadable(&partition, checked)?);
                     }
                     ("A", _) if is_agenda(&partition) => {}
+                    // A holder without its key, or the other way round, opens nothing: there is nothing to find.
+                    ("K", _) if is_digest(name) => {}
                     _ => self.stranger(&partition),
                 }
             }
@@ -330,6 +332,11 @@ impl Fsck<'_> {
         };
         self.outcome.add(finding, false);
     }
+}
+
+/// Whether a partition `K/…` is named by the digest of an access key.
+fn is_digest(name: &str) -> bool {
+    name.len() == 64 && name.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 fn is_agenda(partition: &str) -> bool {

@@ -298,6 +298,8 @@ fn read_only_mode_refuses_every_change_and_no_question() {
         "daemon start".to_owned(),
         "daemon stop".to_owned(),
         "daemon run".to_owned(),
+        "keys create --name x".to_owned(),
+        "keys revoke key_x --yes".to_owned(),
     ] {
         let ran = env.run(&line);
         assert_eq!(ran.code, 2, "{ran:#?}");
@@ -321,6 +323,7 @@ fn read_only_mode_refuses_every_change_and_no_question() {
         "outbox list".to_owned(),
         "agents list".to_owned(),
         "daemon status".to_owned(),
+        "keys list".to_owned(),
         "config show".to_owned(),
     ] {
         assert_eq!(env.run(&line).code, 0, "{line}");

@@ -23,6 +23,7 @@ fn look_everywhere(env: &TestEnv, session: &str) {
         "doctor".to_owned(),
         "version".to_owned(),
         "daemon status".to_owned(),
+        "keys list".to_owned(),
         "sessions list".to_owned(),
         format!("sessions get {session}"),
         format!("sessions items {session} --all"),

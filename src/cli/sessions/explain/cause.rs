@@ -319,6 +319,7 @@ mod tests {
                 identity: "proc:1:2:b".into(),
                 version: "1".into(),
                 started_ms: 1,
+                listen: None,
             }),
             turn_attempts: 5,
             room: 64,

@@ -1,0 +1,107 @@
+//! The HTTP face: the Agents API over the same engine that the command line uses.
+//!
+//! A request passes `answer`, which says who asks and whether the request is one at all, and then one function of one file per
+//! kind of resource. [`routes`] is the table of everything that the API has, served here or not; the router is made from it.
+//! The one surprising thing: a stream reads the journal like any other reader and holds nothing in memory but the piece that its
+//! client is being sent, so a slow client is behind, and nobody waits for it.
+
+mod agents;
+mod answer;
+mod artifacts;
+mod body;
+mod connections;
+mod events;
+mod query;
+mod refusal;
+pub mod routes;
+mod sessions;
+mod stream;
+mod transcript;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request, State};
+use axum::routing::{MethodFilter, on};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+
+use crate::engine::core::Core;
+use routes::{ROUTES, Verb};
+
+/// Streams that may be open at once.
+pub const MAX_STREAMS: usize = 1_024;
+
+/// Who may ask.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Whoever shows an access key, as the owner that the key belongs to.
+    Keys,
+    /// Everybody who reaches the address, as this owner.
+    Open {
+        /// Owner namespace.
+        owner: String,
+    },
+}
+
+/// What every request is answered with.
+pub struct Server {
+    core: Core,
+    access: Access,
+    stopped: watch::Receiver<bool>,
+    streams: Arc<Semaphore>,
+}
+
+impl Server {
+    /// Over this engine. Streams end when `stopped` becomes true.
+    pub fn new(core: Core, access: Access, stopped: watch::Receiver<bool>) -> Server {
+        Server {
+            core,
+            access,
+            stopped,
+            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+        }
+    }
+
+    /// Answers what comes to the listener until `stopped` becomes true and the last answer is out. What fails meanwhile is one
+    /// connection, or passes.
+    pub async fn serve(self, listener: TcpListener) {
+        let stopped = self.stopped.clone();
+        let router = router(Arc::new(self));
+        connections::serve(listener, router, stopped).await;
+    }
+}
+
+fn router(server: Arc<Server>) -> Router {
+    let mut router = Router::new();
+    for route in ROUTES {
+        let filter = match route.verb {
+            Verb::Get => MethodFilter::GET,
+            Verb::Post => MethodFilter::POST,
+            Verb::Delete => MethodFilter::DELETE,
+        };
+        let handler = move |State(server): State<Arc<Server>>,
+                            ids: Result<RawPathParams, RawPathParamsRejection>,
+                            request: Request| async move {
+            let ids = ids.ok().map(|ids| {
+                let values = ids.iter().map(|(_, value)| value.to_owned());
+                values.collect::<Vec<_>>()
+            });
+            answer::answer(server, route, ids, request).await
+        };
+        router = router.route(route.path, on(filter, handler));
+    }
+    router
+        .fallback(
+            |State(server): State<Arc<Server>>, request: Request| async move {
+                answer::no_such_route(&server, &request)
+            },
+        )
+        .method_not_allowed_fallback(
+            |State(server): State<Arc<Server>>, request: Request| async move {
+                answer::no_such_method(&server, &request)
+            },
+        )
+        .with_state(server)
+}

@@ -1,0 +1,288 @@
+//! The table of routes: everything that the API has, and whether it is served. The router and `docs/api-coverage.md` follow it.
+
+use self::Verb::{Delete, Get, Post};
+
+/// One route.
+#[derive(Debug)]
+pub struct Route {
+    /// Method.
+    pub verb: Verb,
+    /// Path; `{…}` stands for an id.
+    pub path: &'static str,
+    /// What it calls.
+    pub call: Call,
+    /// How much of it is there.
+    pub coverage: Coverage,
+}
+
+/// A method of HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    /// Reads.
+    Get,
+    /// Creates, changes or submits.
+    Post,
+    /// Deletes.
+    Delete,
+}
+
+impl Verb {
+    /// As it stands in a request.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verb::Get => "GET",
+            Verb::Post => "POST",
+            Verb::Delete => "DELETE",
+        }
+    }
+}
+
+/// How much of a route is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// All of it.
+    Served,
+    /// Not all of it; this is what is missing.
+    Partial(&'static str),
+    /// Nothing: it answers 501.
+    Not,
+}
+
+/// What a route calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each is named by its route in the table below")]
+pub enum Call {
+    Health,
+    Ready,
+    CreateAgent,
+    ListAgents,
+    GetAgent,
+    UpdateAgent,
+    DeleteAgent,
+    CreateSession,
+    ListSessions,
+    GetSession,
+    UpdateSession,
+    DeleteSession,
+    SendEvents,
+    StreamEvents,
+    ListItems,
+    ListTurns,
+    GetTurn,
+    ListTurnItems,
+    ListTraces,
+    ListSubagents,
+    NotBuilt,
+    ListArtifacts,
+    GetArtifact,
+    GetArtifactContent,
+}
+
+impl Route {
+    /// Whether the API wants its beta header here.
+    pub fn wants_beta(&self) -> bool {
+        ["/v1/agents", "/v1/vaults"]
+            .iter()
+            .any(|part| self.path.starts_with(part))
+    }
+}
+
+const fn served(verb: Verb, path: &'static str, call: Call) -> Route {
+    Route {
+        verb,
+        path,
+        call,
+        coverage: Coverage::Served,
+    }
+}
+
+const fn partial(verb: Verb, path: &'static str, call: Call, missing: &'static str) -> Route {
+    Route {
+        verb,
+        path,
+        call,
+        coverage: Coverage::Partial(missing),
+    }
+}
+
+const fn not(verb: Verb, path: &'static str) -> Route {
+    Route {
+        verb,
+        path,
+        call: Call::NotBuilt,
+        coverage: Coverage::Not,
+    }
+}
+
+/// Every route, in the order of the API's documentation.
+pub static ROUTES: &[Route] = &[
+    served(Get, "/healthz", Call::Health),
+    served(Get, "/readyz", Call::Ready),
+    served(Post, "/v1/agents", Call::CreateAgent),
+    served(Get, "/v1/agents", Call::ListAgents),
+    served(Get, "/v1/agents/{agent_id}", Call::GetAgent),
+    served(Post, "/v1/agents/{agent_id}", Call::UpdateAgent),
+    served(Delete, "/v1/agents/{agent_id}", Call::DeleteAgent),
+    partial(
+        Post,
+        "/v1/agents/sessions",
+        Call::CreateSession,
+        "tools other than functions, self-hosted environments, files, skills, plugins, packages and templates are refused by name",
+    ),
+    served(Get, "/v1/agents/sessions", Call::ListSessions),
+    served(Get, "/v1/agents/sessions/{session_id}", Call::GetSession),
+    partial(
+        Post,
+        "/v1/agents/sessions/{session_id}",
+        Call::UpdateSession,
+        "what the engine does not do yet is refused by name",
+    ),
+    served(
+        Delete,
+        "/v1/agents/sessions/{session_id}",
+        Call::DeleteSession,
+    ),
+    partial(
+        Post,
+        "/v1/agents/sessions/{session_id}/events",
+        Call::SendEvents,
+        "answers to approvals are refused: nothing asks for one",
+    ),
+    partial(
+        Get,
+        "/v1/agents/sessions/{session_id}/events",
+        Call::StreamEvents,
+        "events of content parts, of whole texts and of subagents are not sent",
+    ),
+    served(
+        Get,
+        "/v1/agents/sessions/{session_id}/items",
+        Call::ListItems,
+    ),
+    served(
+        Get,
+        "/v1/agents/sessions/{session_id}/turns",
+        Call::ListTurns,
+    ),
+    served(
+        Get,
+        "/v1/agents/sessions/{session_id}/turns/{turn_id}",
+        Call::GetTurn,
+    ),
+    served(
+        Get,
+        "/v1/agents/sessions/{session_id}/turns/{turn_id}/items",
+        Call::ListTurnItems,
+    ),
+    partial(
+        Get,
+        "/v1/agents/sessions/{session_id}/traces",
+        Call::ListTraces,
+        "there are none yet: the list is always empty",
+    ),
+    partial(
+        Get,
+        "/v1/agents/sessions/{session_id}/subagents",
+        Call::ListSubagents,
+        "there are none yet: the list is always empty",
+    ),
+    not(
+        Get,
+        "/v1/agents/sessions/{session_id}/subagents/{subagent_id}",
+    ),
+    not(
+        Get,
+        "/v1/agents/sessions/{session_id}/subagents/{subagent_id}/items",
+    ),
+    not(
+        Get,
+        "/v1/agents/sessions/{session_id}/subagents/{subagent_id}/turns",
+    ),
+    not(
+        Get,
+        "/v1/agents/sessions/{session_id}/subagents/{subagent_id}/turns/{turn_id}",
+    ),
+    not(
+        Get,
+        "/v1/agents/sessions/{session_id}/subagents/{subagent_id}/turns/{turn_id}/items",
+    ),
+    served(
+        Get,
+        "/v1/agents/sessions/{session_id}/artifacts",
+        Call::ListArtifacts,
+    ),
+    served(
+        Get,
+        "/v1/agents/sessions/{session_id}/artifacts/{artifact_id}",
+        Call::GetArtifact,
+    ),
+    not(
+        Delete,
+        "/v1/agents/sessions/{session_id}/artifacts/{artifact_id}",
+    ),
+    served(
+        Get,
+        "/v1/agents/sessions/{session_id}/artifacts/{artifact_id}/content",
+        Call::GetArtifactContent,
+    ),
+    not(Post, "/v1/agents/environments"),
+    not(Get, "/v1/agents/environments"),
+    not(Get, "/v1/agents/environments/{environment_id}"),
+    not(Post, "/v1/agents/environments/{environment_id}/files"),
+    not(Get, "/v1/agents/environments/{environment_id}/files"),
+    not(Post, "/v1/agents/environments/templates"),
+    not(Get, "/v1/agents/environments/templates"),
+    not(Get, "/v1/agents/environments/templates/{template_id}"),
+    not(Post, "/v1/agents/environments/templates/{template_id}"),
+    not(Delete, "/v1/agents/environments/templates/{template_id}"),
+    not(Post, "/v1/vaults"),
+    not(Get, "/v1/vaults"),
+    not(Get, "/v1/vaults/{vault_id}"),
+    not(Post, "/v1/vaults/{vault_id}"),
+    not(Delete, "/v1/vaults/{vault_id}"),
+    not(Post, "/v1/vaults/{vault_id}/credentials"),
+    not(Get, "/v1/vaults/{vault_id}/credentials"),
+    not(Get, "/v1/vaults/{vault_id}/credentials/{credential_id}"),
+    not(Post, "/v1/vaults/{vault_id}/credentials/{credential_id}"),
+    not(Delete, "/v1/vaults/{vault_id}/credentials/{credential_id}"),
+    not(Post, "/v1/agents/automations"),
+    not(Get, "/v1/agents/automations"),
+    not(Get, "/v1/agents/automations/{automation_id}"),
+    not(Post, "/v1/agents/automations/{automation_id}"),
+    not(Delete, "/v1/agents/automations/{automation_id}"),
+    not(Post, "/v1/agents/automations/{automation_id}/pause"),
+    not(Post, "/v1/agents/automations/{automation_id}/resume"),
+    not(Post, "/v1/agents/automations/{automation_id}/invocations"),
+    not(Get, "/v1/agents/automations/{automation_id}/invocations"),
+    not(
+        Get,
+        "/v1/agents/automations/{automation_id}/invocations/{invocation_id}",
+    ),
+    not(Post, "/v1/files"),
+    not(Get, "/v1/files"),
+    not(Get, "/v1/files/{file_id}"),
+    not(Delete, "/v1/files/{file_id}"),
+    not(Get, "/v1/files/{file_id}/content"),
+    not(Post, "/v1/skills"),
+    not(Get, "/v1/skills"),
+    not(Get, "/v1/skills/{skill_id}"),
+    not(Post, "/v1/skills/{skill_id}"),
+    not(Delete, "/v1/skills/{skill_id}"),
+    not(Get, "/v1/skills/{skill_id}/content"),
+    not(Post, "/v1/skills/{skill_id}/versions"),
+    not(Get, "/v1/skills/{skill_id}/versions"),
+    not(Get, "/v1/skills/{skill_id}/versions/{version}"),
+    not(Delete, "/v1/skills/{skill_id}/versions/{version}"),
+    not(Get, "/v1/skills/{skill_id}/versions/{version}/content"),
+    not(Post, "/v1/webhook_endpoints"),
+    not(Get, "/v1/webhook_endpoints"),
+    not(Get, "/v1/webhook_endpoints/{webhook_endpoint_id}"),
+    not(Post, "/v1/webhook_endpoints/{webhook_endpoint_id}"),
+    not(Delete, "/v1/webhook_endpoints/{webhook_endpoint_id}"),
+    not(
+        Post,
+        "/v1/webhook_endpoints/{webhook_endpoint_id}/rotate_secret",
+    ),
+    not(Post, "/v1/webhook_endpoints/{webhook_endpoint_id}/test"),
+    not(Get, "/v1/webhook_event_types"),
+];

@@ -1,0 +1,313 @@
+//! Streams of events, as server-sent events.
+//!
+//! A stream reads the journal from its position on and waits for the bell; text that is being written is passed on between, live
+//! only. It is bounded by what it does not do: nothing is queued for a client but a few pieces, because what is not read yet is in
+//! the journal. A client that takes nothing for a while is let go. Surprising: blocks carry no `id:` line, because one SDK can't
+//! read a keep-alive behind one; a client continues behind the `event_id` of the last event that it has.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream::poll_fn;
+use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio::time::{Instant, timeout};
+
+use super::Server;
+use super::answer::Caller;
+use super::refusal::{Answered, Refusal};
+use crate::api::{ApiError, ErrorEvent, Event, SessionError};
+use crate::engine::core::Core;
+use crate::engine::error::EngineError;
+use crate::engine::events::position;
+use crate::engine::ids::{self, Kind, SessionId};
+use crate::engine::overhear;
+use crate::engine::overhearing::{Overhearing, ring_of};
+use crate::engine::ports::Ids;
+use crate::engine::read::SessionRead;
+
+/// Pieces that wait for a client.
+const PIECES: usize = 16;
+/// A client that takes nothing for so long is let go.
+const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
+/// Without a ring, the Session is looked at this often.
+const LOOK: Duration = Duration::from_secs(2);
+/// A stream is silent for so long at most; then it says that it is there.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+/// The Turn that a Session's creation starts. A creation that streams has an input, so there is one.
+const FIRST_TURN: u64 = 1;
+/// Events read at once.
+const STEP: usize = 100;
+
+/// What is streamed.
+pub(super) struct Follow {
+    /// Of which Session.
+    pub(super) session: SessionId,
+    /// Behind this event; `None` at its creation.
+    pub(super) after: Option<String>,
+    /// Whether events are padded.
+    pub(super) obfuscates: bool,
+    /// Until when.
+    pub(super) end: End,
+}
+
+/// When a stream ends by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    /// Never: its reader leaves. It begins now, unless it continues.
+    Reader,
+    /// With the first Turn of a Session that was just created. It begins with the Session.
+    FirstTurn,
+}
+
+/// The right to one stream.
+pub(super) type Room = OwnedSemaphorePermit;
+
+/// Room for one more stream.
+pub(super) fn room(server: &Server) -> Answered<Room> {
+    let room = server.streams.clone().try_acquire_owned();
+    room.map_err(|_| ApiError::unavailable("Too many streams are open.").into())
+}
+
+/// Opens a stream. Its headers do not wait for an event: clients send their input only when they have them.
+pub(super) async fn open(server: &Server, caller: &Caller, follow: Follow, room: Room) -> Answered {
+    let core = server.core.clone();
+    // Before the head is read: what changes after that is heard.
+    let rings = core.bell.listen();
+    let overhearing = Overhearing::begin(&core, &follow.session);
+    let read = core.read_session(&caller.owner, &follow.session).await?;
+    let after = match (follow.after, follow.end) {
+        (None, End::Reader) => Some(position(&read)),
+        (after, _) => after,
+    };
+    let (to_client, mut pieces) = mpsc::channel(PIECES);
+    let streaming = Streaming {
+        out: Out {
+            to_client,
+            ids: core.ids.clone(),
+            obfuscates: follow.obfuscates,
+            said: Instant::now(),
+        },
+        core,
+        caller: caller.clone(),
+        after,
+        end: follow.end,
+        rings,
+        overhearing,
+        stopped: server.stopped.clone(),
+    };
+    tokio::spawn(async move {
+        // Whatever the reason to end is, the client sees the end.
+        let _ = streaming.run(read).await;
+        drop(room);
+    });
+    let body = poll_fn(move |cx| {
+        pieces
+            .poll_recv(cx)
+            .map(|piece| piece.map(Ok::<Bytes, Infallible>))
+    });
+    let mut response = Response::new(Body::from_stream(body));
+    for (name, value) in [
+        (header::CONTENT_TYPE, "text/event-stream; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-cache, no-transform"),
+    ] {
+        let value = HeaderValue::from_static(value);
+        response.headers_mut().insert(name, value);
+    }
+    Ok(response)
+}
+
+/// The stream is over, for a reason that nobody has to be told.
+struct Over;
+
+struct Streaming {
+    core: Core,
+    caller: Caller,
+    after: Option<String>,
+    end: End,
+    rings: mpsc::Receiver<String>,
+    overhearing: Overhearing,
+    stopped: watch::Receiver<bool>,
+    out: Out,
+}
+
+impl Streaming {
+    async fn run(mut self, mut read: SessionRead) -> Result<(), Over> {
+        loop {
+            self.tell_writing(&read).await?;
+            if let Err(error) = self.tell_events(&read).await? {
+                self.bear(&read, error).await?;
+            } else if self.end == End::FirstTurn && read.head.is_over(FIRST_TURN) {
+                return Ok(());
+            }
+            self.wait(&read.id).await?;
+            read = self.read_again(read).await?;
+        }
+    }
+
+    /// Text that is being written, by a head that was read after it came, and before the events behind that head: no text comes
+    /// later than its Item.
+    async fn tell_writing(&mut self, read: &SessionRead) -> Result<(), Over> {
+        for heard in self.overhearing.judge(&read.head) {
+            // A client can only append: a text with a gap is not told, its Item has the whole.
+            if heard.whole {
+                self.out
+                    .event(overhear::event(&read.id, &heard.text))
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// All events that the journal has behind the position.
+    async fn tell_events(&mut self, read: &SessionRead) -> Result<Result<(), EngineError>, Over> {
+        loop {
+            let after = self.after.as_deref();
+            let (events, more) = match self.core.list_events(read, after, STEP).await {
+                Ok(found) => found,
+                Err(error) => return Ok(Err(error)),
+            };
+            for event in events {
+                let id = event.event_id().to_owned();
+                self.out.event(event).await?;
+                self.after = Some(id);
+            }
+            if !more {
+                return Ok(Ok(()));
+            }
+        }
+    }
+
+    /// Waits until there may be something to tell. The client leaving, the server stopping and the key's end are the end.
+    async fn wait(&mut self, session: &SessionId) -> Result<(), Over> {
+        tokio::select! {
+            _ = self.stopped.wait_for(|stopped| *stopped) => return Err(Over),
+            () = self.out.to_client.closed() => return Err(Over),
+            () = ring_of(&mut self.rings, session) => {}
+            () = self.overhearing.some() => {}
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        if self.out.said.elapsed() < KEEP_ALIVE {
+            return Ok(());
+        }
+        self.out
+            .piece(Bytes::from_static(b": keep-alive\n\n"))
+            .await?;
+        let Some(digest) = &self.caller.digest else {
+            return Ok(());
+        };
+        match self.core.bearer_of(digest).await {
+            Ok(None) => Err(Over),
+            // Trouble of the store is nothing that the key did.
+            Ok(Some(_)) | Err(_) => Ok(()),
+        }
+    }
+
+    /// The Session as it is now; a deleted one ends the stream. What can't be read now is tried again later.
+    async fn read_again(&mut self, before: SessionRead) -> Result<SessionRead, Over> {
+        match self.core.read_session(&self.caller.owner, &before.id).await {
+            Ok(read) => Ok(read),
+            Err(error) => {
+                self.bear(&before, error).await?;
+                Ok(before)
+            }
+        }
+    }
+
+    /// Passing trouble is waited out; what does not pass is told, and is the end.
+    async fn bear(&mut self, read: &SessionRead, error: EngineError) -> Result<(), Over> {
+        match error {
+            EngineError::Busy { .. } | EngineError::Unavailable(_) | EngineError::Unknown(_) => {
+                return Ok(());
+            }
+            EngineError::NotFound {
+                what: "session", ..
+            } => return Err(Over),
+            _ => {}
+        }
+        // Rows of a Session that is being erased are missing before its head is.
+        let still = self.core.read_session(&self.caller.owner, &read.id).await;
+        if let Err(EngineError::NotFound { .. }) = still {
+            return Err(Over);
+        }
+        let error = Refusal::from(error).error;
+        let event_id = ids::random(Kind::Event, &*self.core.ids);
+        let told = ErrorEvent {
+            error: SessionError {
+                code: error.code,
+                message: error.message,
+                param: error.param,
+                kind: error.kind,
+            },
+            event_id,
+            session_id: read.id.to_string(),
+            obfuscation: None,
+        };
+        self.out.event(Event::Error(told)).await?;
+        Err(Over)
+    }
+}
+
+/// The way to the client.
+struct Out {
+    to_client: mpsc::Sender<Bytes>,
+    ids: std::sync::Arc<dyn Ids>,
+    obfuscates: bool,
+    said: Instant,
+}
+
+impl Out {
+    async fn event(&mut self, mut event: Event) -> Result<(), Over> {
+        if self.obfuscates {
+            event.set_obfuscation(Some(padding(&*self.ids)));
+        }
+        // Wire types always serialise.
+        let data = serde_json::to_string(&event).unwrap_or_default();
+        let block = format!("event: {}\ndata: {data}\n\n", event.kind());
+        self.piece(Bytes::from(block)).await
+    }
+
+    async fn piece(&mut self, piece: Bytes) -> Result<(), Over> {
+        let sent = timeout(CLIENT_PATIENCE, self.to_client.send(piece)).await;
+        self.said = Instant::now();
+        match sent {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(Over),
+        }
+    }
+}
+
+/// Between 8 and 39 characters that mean nothing, so that the length of a block says less about its text.
+fn padding(ids: &dyn Ids) -> String {
+    let mut bytes = [0; 30];
+    ids.fill(&mut bytes);
+    let mut text = data_encoding::BASE64URL_NOPAD.encode(&bytes);
+    text.truncate(8 + usize::from(bytes[29] & 31));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every byte is this one.
+    struct Same(u8);
+
+    impl Ids for Same {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(self.0);
+        }
+    }
+
+    #[test]
+    fn padding_has_many_lengths() {
+        let lengths: Vec<usize> = [0, 1, 31, 32, 255]
+            .into_iter()
+            .map(|byte| padding(&Same(byte)).len())
+            .collect();
+        assert_eq!(lengths, [8, 9, 39, 8, 39]);
+    }
+}

@@ -1,0 +1,118 @@
+//! Nobody else's key reaches anything, over every route that is served.
+
+use rat_things::server::routes::{Coverage, ROUTES, Route, Verb};
+use serde_json::{Value, json};
+
+use super::world::{Api, message, session_of};
+
+/// A Session with an Artifact, a saved Agent, and what stands for each name in a path.
+async fn belongings(api: &Api) -> Vec<(&'static str, String)> {
+    let make = "@exec mkdir -p outputs && echo mine > outputs/a\n@say done";
+    let events = api
+        .create(&session_of("openai_hosted", make))
+        .await
+        .all()
+        .await;
+    let session = events[0]["session"]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let first = async |part: &str| {
+        let page = api.get(&format!("/agents/sessions/{session}/{part}")).await;
+        page["data"][0]["id"].as_str().expect("an id").to_owned()
+    };
+    let agent = api.post("/agents", &json!({"model": "demo"})).await;
+    vec![
+        ("{turn_id}", first("turns").await),
+        ("{artifact_id}", first("artifacts").await),
+        (
+            "{agent_id}",
+            agent["id"].as_str().expect("an id").to_owned(),
+        ),
+        ("{session_id}", session),
+    ]
+}
+
+fn path_of(route: &Route, ids: &[(&str, String)]) -> String {
+    let path = route
+        .path
+        .strip_prefix("/v1")
+        .expect("is below it")
+        .to_owned();
+    ids.iter()
+        .fold(path, |path, (name, id)| path.replace(name, id))
+}
+
+fn body_of(route: &Route) -> Value {
+    match route.path {
+        "/v1/agents" => json!({"model": "demo"}),
+        "/v1/agents/sessions" => session_of("none", "@say x"),
+        path if path.ends_with("/events") => message("@say intruder"),
+        _ => json!({}),
+    }
+}
+
+#[tokio::test]
+async fn another_owners_key_sees_and_changes_nothing() {
+    let api = Api::new();
+    let ids = belongings(&api).await;
+    let core = api.core();
+    let made = core.create_key("somebodyelse", "other", None).await;
+    let (_, other) = made.expect("makes a key");
+    let at = format!("/agents/sessions/{}", ids[3].1);
+    let state = async || {
+        [
+            api.get(&at).await,
+            api.get(&format!("{at}/items")).await,
+            api.get(&format!("{at}/artifacts")).await,
+            api.get(&format!("/agents/{}", ids[2].1)).await,
+        ]
+    };
+    let before = state().await;
+    // What belongs to somebody else is refused in the words for what does not exist.
+    let invented: Vec<(&str, String)> = ids
+        .iter()
+        .map(|(name, id)| {
+            let (kind, _) = id.split_once('_').expect("an id");
+            (*name, format!("{kind}_{}", "a".repeat(26)))
+        })
+        .collect();
+    let mut tried = 0;
+    for route in ROUTES {
+        if route.coverage == Coverage::Not || !route.path.starts_with("/v1/") {
+            continue;
+        }
+        let ask = async |path: &str| {
+            let mut request = api.with_key(&other, route.verb.name(), path);
+            if route.verb == Verb::Post {
+                request = request.json(&body_of(route));
+            }
+            let response = request.send().await.expect("answers");
+            (
+                response.status().as_u16(),
+                response.text().await.expect("a body"),
+            )
+        };
+        let path = path_of(route, &ids);
+        assert!(!path.contains('{'), "{path} has a name without an id");
+        let (status, body) = ask(&path).await;
+        tried += 1;
+        if path == path_of(route, &[]) {
+            // A list, or a creation of the other's own.
+            assert_eq!(status, 200, "{} {path}: {body}", route.verb.name());
+            for (_, id) in &ids {
+                assert!(!body.contains(id.as_str()), "{path} tells {id}");
+            }
+            continue;
+        }
+        assert_eq!(status, 404, "{} {path}: {body}", route.verb.name());
+        let (_, unknown) = ask(&path_of(route, &invented)).await;
+        let neutral = |body: String, ids: &[(&str, String)]| {
+            ids.iter()
+                .fold(body, |body, (name, id)| body.replace(id, name))
+        };
+        assert_eq!(neutral(body, &ids), neutral(unknown, &invented), "{path}");
+    }
+    assert!(tried > 15, "only {tried}");
+    assert_eq!(state().await, before);
+}

@@ -1,0 +1,306 @@
+//! A real daemon that serves a loopback address, and a client of it.
+
+use std::process::{Child, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::{Method, RequestBuilder, Response, StatusCode};
+use serde_json::{Value, json};
+
+use rat_things::backend::local::bell::LocalBell;
+use rat_things::backend::local::blobs::LocalBlobs;
+use rat_things::backend::local::clock::SystemClock;
+use rat_things::backend::local::ids::SystemIds;
+use rat_things::backend::local::secrets::LocalSecrets;
+use rat_things::backend::local::store::{SqliteStore, StoreOptions};
+use rat_things::engine::core::{Core, Settings};
+
+use crate::cli::env::{PATIENCE, TestEnv};
+
+/// See the module.
+pub struct Api {
+    pub env: TestEnv,
+    /// `http://127.0.0.1:<port>/v1`
+    pub base: String,
+    /// The access key of the local user.
+    pub key: String,
+    http: reqwest::Client,
+    daemon: Child,
+}
+
+impl Drop for Api {
+    fn drop(&mut self) {
+        // It may have been stopped already, or may not stop; then it is ended.
+        let _ = self.env.command(["daemon", "stop"]).output();
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
+    }
+}
+
+impl Api {
+    /// A daemon that wants keys, and one key.
+    pub fn new() -> Api {
+        Api::with(TestEnv::new(), &[])
+    }
+
+    /// The same on this machine, with more options of `daemon run`.
+    pub fn with(env: TestEnv, options: &[&str]) -> Api {
+        let key = env.json("keys create --name test")["key"].clone();
+        let log = std::fs::File::create(env.path("daemon.log")).expect("makes");
+        let words = ["daemon", "run", "--listen", "127.0.0.1:0"];
+        let daemon = env
+            .command(words.iter().chain(options))
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("starts");
+        let mut base = None;
+        env.until("the daemon serves", || {
+            base = env.json("daemon status")["listen"]
+                .as_str()
+                .map(str::to_owned);
+            base.is_some()
+        });
+        // Needed once a process, whoever comes first.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        Api {
+            env,
+            base: base.expect("was waited for"),
+            key: key.as_str().expect("a key").to_owned(),
+            http: reqwest::Client::builder()
+                .no_proxy()
+                .build()
+                .expect("builds"),
+            daemon,
+        }
+    }
+
+    /// The engine over the daemon's own data, for what no command does.
+    pub fn core(&self) -> Core {
+        let at = |below: &str| self.env.data().join(below);
+        Core {
+            store: Arc::new(
+                SqliteStore::open(&at("store.db"), StoreOptions::default()).expect("opens"),
+            ),
+            blobs: Arc::new(LocalBlobs::new(at("blobs"))),
+            secrets: Arc::new(LocalSecrets::new(at("secrets"))),
+            clock: Arc::new(SystemClock),
+            ids: Arc::new(SystemIds),
+            bell: Arc::new(LocalBell::new(at("run"))),
+            settings: Settings::default(),
+        }
+    }
+
+    /// A request without anything but its method and path (which begins with `/`).
+    pub fn bare(&self, method: &str, path: &str) -> RequestBuilder {
+        let method = Method::from_bytes(method.as_bytes()).expect("a method");
+        self.http.request(method, format!("{}{path}", self.base))
+    }
+
+    /// A request as an SDK sends it, with this key.
+    pub fn with_key(&self, key: &str, method: &str, path: &str) -> RequestBuilder {
+        self.bare(method, path)
+            .header("authorization", format!("Bearer {key}"))
+            .header("openai-beta", "agents=v1")
+    }
+
+    /// A request as an SDK sends it.
+    pub fn request(&self, method: &str, path: &str) -> RequestBuilder {
+        self.with_key(&self.key, method, path)
+    }
+
+    /// What a GET answers, which must be good.
+    pub async fn get(&self, path: &str) -> Value {
+        read(self.request("GET", path).send().await.expect("answers")).await
+    }
+
+    /// What a POST answers, which must be good.
+    pub async fn post(&self, path: &str, body: &Value) -> Value {
+        let sent = self.request("POST", path).json(body).send().await;
+        read(sent.expect("answers")).await
+    }
+
+    /// A Session without an environment whose first Turn does this and is over; its id.
+    pub async fn session(&self, input: &str) -> String {
+        let mut stream = self.create(&session_of("none", input)).await;
+        let created = stream.next().await.expect("it is created");
+        while stream.next().await.is_some() {}
+        let id = created["session"]["id"].as_str().expect("an id");
+        id.to_owned()
+    }
+
+    /// Creates a Session and streams its first Turn.
+    pub async fn create(&self, body: &Value) -> Events {
+        let mut body = body.clone();
+        body["stream"] = true.into();
+        let sent = self.request("POST", "/agents/sessions").json(&body).send();
+        Events::from_response(sent.await.expect("answers"))
+    }
+
+    /// Opens a Session's stream; `rest` begins with `?` or is empty.
+    pub async fn stream(&self, session: &str, rest: &str) -> Events {
+        let path = format!("/agents/sessions/{session}/events{rest}");
+        let sent = self.request("GET", &path).send().await;
+        Events::from_response(sent.expect("answers"))
+    }
+
+    /// Sends a message.
+    pub async fn send(&self, session: &str, text: &str) -> Response {
+        let path = format!("/agents/sessions/{session}/events");
+        let sent = self
+            .request("POST", &path)
+            .json(&message(text))
+            .send()
+            .await;
+        let response = sent.expect("answers");
+        assert_eq!(response.status(), StatusCode::ACCEPTED);
+        response
+    }
+}
+
+/// A request to create a Session.
+pub fn session_of(environment: &str, input: &str) -> Value {
+    json!({"agent": {"model": "demo"}, "environment": {"type": environment}, "input": input})
+}
+
+/// A batch of one message.
+pub fn message(text: &str) -> Value {
+    let content = json!([{"type": "input_text", "text": text}]);
+    let input = json!([{"type": "message", "role": "user", "content": content}]);
+    json!({"events": [{"type": "agent.session.input.message", "input": input}]})
+}
+
+/// The JSON of a good answer.
+pub async fn read(response: Response) -> Value {
+    let (status, url) = (response.status(), response.url().clone());
+    let text = response.text().await.expect("a body");
+    assert_eq!(status, StatusCode::OK, "{url}: {text}");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// The status of a refusal and what stands under `error`.
+pub async fn refusal(request: RequestBuilder) -> (u16, Value) {
+    let response = request.send().await.expect("answers");
+    let status = response.status().as_u16();
+    let body: Value = response.json().await.expect("the envelope");
+    let keys: Vec<&String> = body["error"]
+        .as_object()
+        .expect("an error")
+        .keys()
+        .collect();
+    assert_eq!(keys, ["message", "type", "code", "param"], "{body}");
+    (status, body["error"].clone())
+}
+
+/// Events of a stream as they come.
+pub struct Events {
+    response: Response,
+    buffer: String,
+    /// Comments that came: signs of life.
+    pub comments: usize,
+}
+
+impl Events {
+    /// Of an answer that must be a stream.
+    pub fn from_response(response: Response) -> Events {
+        assert_eq!(response.status(), StatusCode::OK);
+        let kind = &response.headers()["content-type"];
+        assert_eq!(kind, "text/event-stream; charset=utf-8");
+        Events {
+            response,
+            buffer: String::new(),
+            comments: 0,
+        }
+    }
+
+    /// The next event; `None` at the end of the stream.
+    pub async fn next(&mut self) -> Option<Value> {
+        tokio::time::timeout(PATIENCE, self.read())
+            .await
+            .expect("something happens")
+    }
+
+    /// Whether nothing comes for a while.
+    pub async fn is_silent(&mut self) -> bool {
+        let while_ms = Duration::from_millis(300);
+        tokio::time::timeout(while_ms, self.read()).await.is_err()
+    }
+
+    /// Everything up to an event of this kind, and that event.
+    pub async fn until(&mut self, kind: &str) -> Vec<Value> {
+        let mut events = Vec::new();
+        loop {
+            let event = self.next().await.expect("the stream goes on");
+            let is_it = event["type"] == kind;
+            events.push(event);
+            if is_it {
+                return events;
+            }
+        }
+    }
+
+    /// Everything up to the end of the stream.
+    pub async fn all(&mut self) -> Vec<Value> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.push(event);
+        }
+        events
+    }
+
+    async fn read(&mut self) -> Option<Value> {
+        loop {
+            while let Some(end) = self.buffer.find("\n\n") {
+                let block: String = self.buffer.drain(..end + 2).collect();
+                match event_of(&block) {
+                    Some(event) => return Some(event),
+                    None => self.comments += 1,
+                }
+            }
+            let chunk = self.response.chunk().await.expect("no broken stream")?;
+            self.buffer
+                .push_str(std::str::from_utf8(&chunk).expect("whole characters"));
+        }
+    }
+}
+
+/// The event of a block; a comment is none. Every other block is a type and its data, and nothing else.
+fn event_of(block: &str) -> Option<Value> {
+    if block.starts_with(':') {
+        return None;
+    }
+    let lines: Vec<&str> = block.trim_end().lines().collect();
+    let [kind, data] = lines[..] else {
+        panic!("not two lines: {block:?}");
+    };
+    let data = data.strip_prefix("data: ").expect("data");
+    let event: Value = serde_json::from_str(data).expect("JSON");
+    assert_eq!(kind.strip_prefix("event: "), event["type"].as_str());
+    Some(event)
+}
+
+/// The types of events.
+pub fn kinds(events: &[Value]) -> Vec<&str> {
+    let kinds = events.iter().map(|event| event["type"].as_str());
+    kinds.map(|kind| kind.expect("a type")).collect()
+}
+
+/// Events that are in the journal: not those that tell text as it is written.
+pub fn lasting(events: &[Value]) -> Vec<Value> {
+    let delta = |event: &&Value| {
+        event["type"]
+            .as_str()
+            .is_some_and(|k| k.ends_with(".delta"))
+    };
+    events
+        .iter()
+        .filter(|event| !delta(event))
+        .cloned()
+        .collect()
+}
+
+/// Their ids.
+pub fn ids(events: &[Value]) -> Vec<String> {
+    let ids = events.iter().map(|event| event["event_id"].as_str());
+    ids.map(|id| id.expect("an id").to_owned()).collect()
+}
