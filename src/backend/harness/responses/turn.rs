@@ -126,7 +126,7 @@ impl<'a> Turn<'a> {
             .any(|past| matches!(past, Past::Function { output: None, .. }))
     }
 
-    /// How the Turn ends when the agent has nothing more to do: answers that it did not wait for are waited for now.
+    /// How the Turn ends when the agent has nothing more to do: it waits, if answers are still to come that the agent did not wait for.
     fn at_rest(&self) -> TurnEnd {
         let past = || self.history.iter().chain(&self.since);
         let is_answered = |id: &String| {

@@ -133,26 +133,34 @@ pub(super) fn apply(
     let mut found = Vec::with_capacity(commit.writes.len());
     for write in &commit.writes {
         found.push(match numbers.get(&write.key.partition)? {
-            Some(partition) => find(conn, &keycode::encode(partition, &write.key.sort), mark)?,
-            None => None,
+            Some(partition) => {
+                let key = keycode::encode(partition, &write.key.sort);
+                let old = find(conn, &key, mark)?;
+                (Some(key), old)
+            }
+            // Its partition has no number yet.
+            None => (None, None),
         });
     }
-    if found.iter().flatten().any(|old| old.ours) {
+    let mut rows = found.iter().filter_map(|(_, old)| old.as_ref());
+    if rows.any(|old| old.ours) {
         return Ok(Applied::Repeated);
     }
-    for (write, old) in commit.writes.iter().zip(&found) {
+    for (write, (_, old)) in commit.writes.iter().zip(&found) {
         if !holds(write.guard, old.as_ref()) {
             return Ok(Applied::Conflict(write.key.clone()));
         }
     }
-    for (write, old) in commit.writes.iter().zip(&found) {
-        let (value, old) = match (&write.change, old) {
+    for (write, (key, old)) in commit.writes.iter().zip(found) {
+        let (value, old) = match (&write.change, &old) {
             (Change::Put(value), old) => (Some(value), old.as_ref()),
             (Change::Delete, Some(old)) => (None, Some(old)),
             (Change::Delete, None) | (Change::Check, _) => continue,
         };
-        let partition = numbers.give(&write.key.partition)?;
-        let key = keycode::encode(partition, &write.key.sort);
+        let key = match key {
+            Some(key) => key,
+            None => keycode::encode(numbers.give(&write.key.partition)?, &write.key.sort),
+        };
         match value {
             Some(value) => {
                 let body = place_body(conn, value, old, inline_max(write, key.len()))?;
