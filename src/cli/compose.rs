@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::config::{
     IsolationChoice, NetworkChoice, ProviderKind, RecoveryChoice, Settings, prepare_data_dir,
 };
+use super::deployed::Deployed;
 use super::out::{CliError, codes};
 use crate::backend::harness::responses::{self, ResponsesHarness, patch};
 use crate::backend::local::archive::{TarZstdReader, TarZstdWriter};
@@ -147,6 +148,14 @@ pub async fn open(settings: &Settings) -> Result<Local, CliError> {
         places,
         store,
     })
+}
+
+/// Where the profile's Sessions live.
+///
+/// # Errors
+/// It can't be used as it is configured; the message says what to mend.
+pub async fn deployment(settings: &Settings) -> Result<Deployed, CliError> {
+    Ok(Deployed::here(open(settings).await?))
 }
 
 /// What is in the data directory, for a check of all of it.

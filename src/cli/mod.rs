@@ -7,6 +7,7 @@ mod completions;
 pub mod compose;
 pub mod config;
 pub mod daemon;
+pub mod deployed;
 mod doctor;
 pub mod failure;
 pub mod follow;

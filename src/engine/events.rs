@@ -23,6 +23,11 @@ pub fn position(read: &SessionRead) -> String {
     ids::derived(Kind::Event, &read.id, last)
 }
 
+/// The id behind which every event of a Session is. It is no event's own.
+pub fn beginning(session: &ids::SessionId) -> String {
+    ids::derived(Kind::Event, session, 0)
+}
+
 /// Whether events can be asked for behind this id in this Session.
 pub fn is_position(read: &SessionRead, id: &str) -> bool {
     ids::number_of(Kind::Event, &read.id, id).is_some()

@@ -206,6 +206,17 @@ impl Settings {
         self.decided.origin(key)
     }
 
+    /// The model of Sessions that name neither a model nor an Agent.
+    pub fn default_model(&self) -> Option<String> {
+        let demo = || (self.provider.kind == ProviderKind::Demo).then(|| "demo".to_owned());
+        self.provider.model.clone().or_else(demo)
+    }
+
+    /// Whether the demo model answers because nobody chose any.
+    pub fn answers_with_demo_by_default(&self) -> bool {
+        self.provider.kind == ProviderKind::Demo && !self.provider.configured
+    }
+
     /// Refuses to change anything in read-only mode. `what` is the command as it was typed.
     ///
     /// # Errors
