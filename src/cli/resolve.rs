@@ -56,11 +56,12 @@ async fn whole(of: &dyn Deployment, named: Named<'_>, typed: &str) -> Result<Str
     if !ours && !of.has_other_ids() {
         return Err(no_id(kind, typed));
     }
-    let found = of.ids(named, &full, SHOWN + 1).await?;
+    let asked = if ours { full.as_str() } else { typed };
+    let found = of.ids(named, asked, SHOWN + 1).await?;
     if found.found.is_empty() && !ours {
         return Err(no_id(kind, typed));
     }
-    one(found, &full, what)
+    one(found, asked, what)
 }
 
 fn kind_of(named: Named<'_>) -> (Kind, &'static str) {

@@ -33,6 +33,13 @@ pub(super) async fn get(mut asked: Asked) -> Answered {
     shown(&artifact)
 }
 
+/// The digest of the bytes as the header of RFC 9530 has it.
+fn repr_digest(sha256_hex: &str) -> Option<HeaderValue> {
+    let digest = data_encoding::HEXLOWER.decode(sha256_hex.as_bytes()).ok()?;
+    let base64 = data_encoding::BASE64.encode(&digest);
+    HeaderValue::from_str(&format!("sha-256=:{base64}:")).ok()
+}
+
 /// The bytes. They are verified while they pass: what is damaged breaks off, and is shorter than it was announced.
 pub(super) async fn content(mut asked: Asked) -> Answered {
     asked.no_more_query()?;
@@ -54,5 +61,8 @@ pub(super) async fn content(mut asked: Asked) -> Answered {
         headers.insert(name, HeaderValue::from_static(value));
     }
     headers.insert(header::CONTENT_LENGTH, row.blob.size_bytes.into());
+    if let Some(digest) = repr_digest(&row.blob.sha256) {
+        headers.insert("repr-digest", digest);
+    }
     Ok(response)
 }

@@ -59,6 +59,8 @@ pub(super) struct Follow {
 pub(super) enum End {
     /// Never: its reader leaves. It begins now, unless it continues.
     Reader,
+    /// With what has happened so far. It begins now, unless it continues.
+    SoFar,
     /// With the first Turn of a Session that was just created. It begins with the Session.
     FirstTurn,
 }
@@ -80,7 +82,7 @@ pub(super) async fn open(server: &Server, caller: &Caller, follow: Follow, room:
     let overhearing = Overhearing::begin(&core, &follow.session);
     let read = core.read_session(&caller.owner, &follow.session).await?;
     let after = match (follow.after, follow.end) {
-        (None, End::Reader) => Some(position(&read)),
+        (None, End::Reader | End::SoFar) => Some(position(&read)),
         (after, _) => after,
     };
     let (to_client, mut pieces) = mpsc::channel(PIECES);
@@ -140,11 +142,20 @@ impl Streaming {
             self.tell_writing(&read).await?;
             if let Err(error) = self.tell_events(&read).await? {
                 self.bear(&read, error).await?;
-            } else if self.end == End::FirstTurn && read.head.is_over(FIRST_TURN) {
+            } else if self.is_over(&read) {
                 return Ok(());
             }
             self.wait(&read.id).await?;
             read = self.read_again(read).await?;
+        }
+    }
+
+    /// Whether everything that was to be told has been, by a head whose events were told.
+    fn is_over(&self, read: &SessionRead) -> bool {
+        match self.end {
+            End::Reader => false,
+            End::SoFar => true,
+            End::FirstTurn => read.head.is_over(FIRST_TURN),
         }
     }
 
