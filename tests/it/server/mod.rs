@@ -1,8 +1,10 @@
 mod coverage;
 mod journey;
 mod keys;
+mod limits;
 mod once;
 mod owners;
 mod refusals;
+mod scopes;
 mod streams;
 mod world;
