@@ -59,7 +59,7 @@ impl Asked {
 
     /// The whole body.
     pub(super) async fn take_body(&mut self) -> Answered<bytes::BytesMut> {
-        Ok(body::whole(std::mem::take(&mut self.body)).await?)
+        Ok(body::whole(std::mem::take(&mut self.body), &self.server.limits).await?)
     }
 
     /// The idempotency key, if one was given.

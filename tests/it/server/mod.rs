@@ -1,8 +1,10 @@
+mod bounds;
 mod coverage;
 mod journey;
 mod keys;
 mod once;
 mod owners;
+mod raw;
 mod refusals;
 mod streams;
 mod world;
