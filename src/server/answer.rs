@@ -88,8 +88,14 @@ impl Asked {
 
     /// The whole body.
     pub(super) async fn take_body(&mut self) -> Answered<bytes::BytesMut> {
-        let limit_bytes = body::limit_bytes(&self.caller.limits);
-        Ok(body::whole(std::mem::take(&mut self.body), limit_bytes).await?)
+        let limits = &self.server.limits;
+        let max_bytes = body::max_bytes(&self.caller.limits, limits);
+        Ok(body::whole(
+            std::mem::take(&mut self.body),
+            max_bytes,
+            limits.body_patience,
+        )
+        .await?)
     }
 
     /// The idempotency key, if one was given.
