@@ -14,6 +14,7 @@ mod events;
 mod limits;
 mod patient;
 mod query;
+mod rates;
 mod refusal;
 pub mod routes;
 mod sessions;
@@ -31,6 +32,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::engine::core::Core;
 pub use limits::Limits;
+use rates::Rates;
 use routes::{ROUTES, Verb};
 
 /// Who may ask.
@@ -52,6 +54,8 @@ pub struct Server {
     limits: Limits,
     stopped: watch::Receiver<bool>,
     streams: Arc<Semaphore>,
+    requests_per_second: Option<u32>,
+    rates: Rates,
 }
 
 impl Server {
@@ -64,6 +68,8 @@ impl Server {
             limits,
             stopped,
             streams: Arc::new(Semaphore::new(limits.streams)),
+            requests_per_second: None,
+            rates: Rates::default(),
         }
     }
 
@@ -71,6 +77,12 @@ impl Server {
     pub fn within(mut self, limits: Limits) -> Server {
         self.limits = limits;
         self.streams = Arc::new(Semaphore::new(limits.streams));
+        self
+    }
+
+    /// The same, where nobody may ask more often: each key, or without keys all together. A key that says how often goes by that.
+    pub fn limited(mut self, requests_per_second: Option<u32>) -> Server {
+        self.requests_per_second = requests_per_second;
         self
     }
 
