@@ -89,13 +89,9 @@ impl Asked {
     /// The whole body.
     pub(super) async fn take_body(&mut self) -> Answered<bytes::BytesMut> {
         let limits = &self.server.limits;
-        let max_bytes = body::max_bytes(&self.caller.limits, limits);
-        Ok(body::whole(
-            std::mem::take(&mut self.body),
-            max_bytes,
-            limits.body_patience,
-        )
-        .await?)
+        let most_bytes = body::most_bytes(limits, &self.caller.limits);
+        let body = std::mem::take(&mut self.body);
+        Ok(body::whole(body, most_bytes, limits.body_patience).await?)
     }
 
     /// The idempotency key, if one was given.

@@ -73,16 +73,16 @@ impl Server {
         }
     }
 
-    /// The same, where nobody may ask more often: each key, or without keys all together. A key that says how often goes by that.
-    pub fn limited(mut self, requests_per_second: Option<u32>) -> Server {
-        self.requests_per_second = requests_per_second;
-        self
-    }
-
     /// The same within other bounds.
     pub fn within(mut self, limits: Limits) -> Server {
         self.limits = limits;
         self.streams = Arc::new(Semaphore::new(limits.streams));
+        self
+    }
+
+    /// The same, where nobody may ask more often: each key, or without keys all together. A key that says how often goes by that.
+    pub fn limited(mut self, requests_per_second: Option<u32>) -> Server {
+        self.requests_per_second = requests_per_second;
         self
     }
 
