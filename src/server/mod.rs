@@ -17,6 +17,7 @@ mod refusal;
 pub mod routes;
 mod sessions;
 mod stream;
+pub mod tls;
 mod transcript;
 
 use std::sync::Arc;
@@ -31,6 +32,7 @@ use tokio::sync::{Semaphore, watch};
 use crate::engine::core::Core;
 use rates::Rates;
 use routes::{ROUTES, Verb};
+use tls::Tls;
 
 /// Streams that may be open at once.
 pub const MAX_STREAMS: usize = 1_024;
@@ -76,12 +78,12 @@ impl Server {
         self
     }
 
-    /// Answers what comes to the listener until `stopped` becomes true and the last answer is out. What fails meanwhile is one
+    /// Answers what comes to the listener, through `tls` if there is some, until `stopped` becomes true and the last answer is out. What fails meanwhile is one
     /// connection, or passes.
-    pub async fn serve(self, listener: TcpListener) {
+    pub async fn serve(self, listener: TcpListener, tls: Option<Tls>) {
         let stopped = self.stopped.clone();
         let router = router(Arc::new(self));
-        connections::serve(listener, router, stopped).await;
+        connections::serve(listener, tls, router, stopped).await;
     }
 }
 

@@ -7,4 +7,5 @@ mod owners;
 mod refusals;
 mod scopes;
 mod streams;
+mod tls;
 mod world;
