@@ -9,4 +9,5 @@ mod raw;
 mod refusals;
 mod scopes;
 mod streams;
+mod tls;
 mod world;
