@@ -11,7 +11,21 @@ pub(super) fn contradictions(decided: &Decided) -> Result<(), CliError> {
         return server(decided);
     }
     provider(decided)?;
-    network(decided)
+    network(decided)?;
+    tls(decided)
+}
+
+fn tls(decided: &Decided) -> Result<(), CliError> {
+    for (given, missing) in [
+        ("daemon.tls_cert", "daemon.tls_key"),
+        ("daemon.tls_key", "daemon.tls_cert"),
+    ] {
+        if decided.text(given).is_some() && decided.text(missing).is_none() {
+            let what = format!("`{given}` is set and `{missing}` is not");
+            return Err(contradiction(&decided.origin(given), &what));
+        }
+    }
+    Ok(())
 }
 
 /// What a profile of kind `api` must have, and what it can't have together.
