@@ -11,6 +11,8 @@ mod artifacts;
 mod body;
 mod connections;
 mod events;
+mod files;
+mod multipart;
 mod query;
 mod refusal;
 pub mod routes;

@@ -1,4 +1,5 @@
 mod coverage;
+mod files;
 mod journey;
 mod keys;
 mod once;
