@@ -1,8 +1,13 @@
+mod bounds;
 mod coverage;
 mod journey;
 mod keys;
+mod limits;
 mod once;
 mod owners;
+mod raw;
 mod refusals;
+mod scopes;
 mod streams;
+mod tls;
 mod world;
