@@ -380,21 +380,12 @@ fn pause(number: u32, asked_ms: Option<u64>) -> Duration {
 }
 
 /// Whether it is TLS itself that does not work, and not the network.
-fn is_tls(error: &reqwest::Error) -> bool {
-    let mut next = std::error::Error::source(error);
-    while let Some(cause) = next {
-        if cause.is::<rustls::Error>() {
-            return true;
-        }
-        // Errors of input and output hold others without naming them as their source.
-        let inner = cause.downcast_ref::<std::io::Error>();
-        if inner
-            .and_then(std::io::Error::get_ref)
-            .is_some_and(|inner| inner.is::<rustls::Error>())
-        {
-            return true;
-        }
-        next = cause.source();
+fn is_tls(error: &(dyn std::error::Error + 'static)) -> bool {
+    if error.is::<rustls::Error>() {
+        return true;
     }
-    false
+    // Errors of input and output hold others, and name only what those come from.
+    let held = error.downcast_ref::<std::io::Error>();
+    let held = held.and_then(std::io::Error::get_ref);
+    held.is_some_and(|held| is_tls(held)) || error.source().is_some_and(is_tls)
 }

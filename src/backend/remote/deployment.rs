@@ -362,7 +362,7 @@ impl Deployment for Remote {
         loop {
             match feed.next(Instant::now() + self.0.timeout).await {
                 Came::Event(_) if events.len() == limit => return Ok((events, true)),
-                Came::Event(event) => events.push(event),
+                Came::Event(event) => events.push(*event),
                 Came::Over(Ended::Closed) => return Ok((events, false)),
                 Came::Over(Ended::Broke(why)) => return Err(EngineError::Unavailable(why).into()),
                 Came::Quiet => {

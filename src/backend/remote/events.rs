@@ -187,7 +187,7 @@ impl EventStream for Streaming {
             match feed.next(Instant::now() + LOOK).await {
                 Came::Event(event) => {
                     let rests = rests(&event);
-                    self.take(event);
+                    self.take(*event);
                     if rests {
                         self.end_if_over().await?;
                     }

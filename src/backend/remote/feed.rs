@@ -28,7 +28,7 @@ pub(super) struct Feed {
 /// What a feed gives.
 pub(super) enum Came {
     /// An event.
-    Event(Event),
+    Event(Box<Event>),
     /// Nothing in the time that was given.
     Quiet,
     /// It is over.
@@ -82,7 +82,7 @@ impl Feed {
         loop {
             while let Some(block) = self.parser.next() {
                 match read(&block) {
-                    Some(event) => return Came::Event(event),
+                    Some(event) => return Came::Event(Box::new(event)),
                     None if block.data.starts_with("[DONE]") => self.over = Some(Ended::Closed),
                     None => {}
                 }
@@ -104,7 +104,7 @@ impl Feed {
                 Ok(None) => {
                     self.over = Some(Ended::Closed);
                     if let Some(event) = self.parser.finish().as_ref().and_then(read) {
-                        return Came::Event(event);
+                        return Came::Event(Box::new(event));
                     }
                 }
                 Err(_) if Instant::now() >= self.heard + SILENCE => {

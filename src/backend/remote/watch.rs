@@ -89,7 +89,7 @@ impl Watch for Watching {
             match feed.next(until).await {
                 Came::Event(event) => {
                     until = until.min(Instant::now() + TOGETHER);
-                    if let Some(written) = written(event).filter(|_| self.writing) {
+                    if let Some(written) = written(*event).filter(|_| self.writing) {
                         signs.written.push(written);
                     }
                 }

@@ -44,9 +44,14 @@ fn pass_on(mut near: TcpStream, to: &str, after_bytes: usize, cuts: &AtomicUsize
     let mut far = TcpStream::connect(to).ok()?;
     let mut first = [0; 4096];
     let length = near.read(&mut first).ok()?;
-    far.write_all(&first[..length]).ok()?;
-    let line = String::from_utf8_lossy(&first[..length]);
-    let line = line.lines().next().unwrap_or_default().to_owned();
+    // One request a connection: the next one may be another kind.
+    let head = String::from_utf8_lossy(&first[..length]).into_owned();
+    far.write_all(
+        head.replacen("\r\n", "\r\nconnection: close\r\n", 1)
+            .as_bytes(),
+    )
+    .ok()?;
+    let line = head.lines().next().unwrap_or_default().to_owned();
     let is_stream =
         line.starts_with("GET") && line.contains("/events") && !line.contains("follow=");
     let (mut near_reads, mut far_writes) = (near.try_clone().ok()?, far.try_clone().ok()?);
