@@ -11,6 +11,7 @@ mod artifacts;
 mod body;
 mod connections;
 mod events;
+mod openapi;
 mod query;
 mod refusal;
 pub mod routes;
@@ -29,6 +30,8 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::engine::core::Core;
 use routes::{ROUTES, Verb};
+
+pub use openapi::document;
 
 /// Streams that may be open at once.
 pub const MAX_STREAMS: usize = 1_024;

@@ -54,6 +54,7 @@ pub enum Coverage {
 pub enum Call {
     Health,
     Ready,
+    OpenApi,
     CreateAgent,
     ListAgents,
     GetAgent,
@@ -85,7 +86,15 @@ impl Route {
             .iter()
             .any(|part| self.path.starts_with(part))
     }
+
+    /// Whether a caller must be known.
+    pub fn needs_key(&self) -> bool {
+        !KEYLESS.contains(&self.path)
+    }
 }
+
+/// Routes for everybody: they say nothing of anybody.
+static KEYLESS: &[&str] = &["/healthz", "/readyz", "/openapi.json"];
 
 const fn served(verb: Verb, path: &'static str, call: Call) -> Route {
     Route {
@@ -118,6 +127,7 @@ const fn not(verb: Verb, path: &'static str) -> Route {
 pub static ROUTES: &[Route] = &[
     served(Get, "/healthz", Call::Health),
     served(Get, "/readyz", Call::Ready),
+    served(Get, "/openapi.json", Call::OpenApi),
     served(Post, "/v1/agents", Call::CreateAgent),
     served(Get, "/v1/agents", Call::ListAgents),
     served(Get, "/v1/agents/{agent_id}", Call::GetAgent),

@@ -2,6 +2,7 @@ mod coverage;
 mod journey;
 mod keys;
 mod once;
+mod openapi;
 mod owners;
 mod refusals;
 mod streams;
