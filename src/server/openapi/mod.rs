@@ -45,7 +45,7 @@ pub fn document() -> Value {
     let envelope = schemas.envelope();
     let refusals: Map<String, Value> = REFUSALS
         .iter()
-        .map(|(status, words)| (status.to_string(), refusal(words, &envelope)))
+        .map(|(status, words)| (status.to_string(), refusal(*status, words, &envelope)))
         .collect();
     let mut named = schemas.named();
     plain_words(&mut named);
@@ -57,14 +57,13 @@ pub fn document() -> Value {
             "description": "The Agents API as this server speaks it. Routes with the tag `not built` are known and answer 501.",
         },
         "servers": [{"url": "/"}],
-        "security": [{"key": []}],
         "paths": paths,
         "components": {
             "securitySchemes": {
                 "key": {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "An access key. A daemon that was told to do without keys asks for none.",
+                    "description": "An access key, which must have the scopes that an operation names. A daemon that was told to do without keys asks for none.",
                 },
             },
             "headers": {
@@ -72,6 +71,16 @@ pub fn document() -> Value {
                     "description": "Names the request in the server's log.",
                     "required": true,
                     "schema": {"type": "string"},
+                },
+                "retry-after": {
+                    "description": "Seconds after which the same is let in.",
+                    "required": true,
+                    "schema": {"type": "integer", "minimum": 1},
+                },
+                "retry-after-ms": {
+                    "description": "The same in milliseconds, more exactly.",
+                    "required": true,
+                    "schema": {"type": "integer", "minimum": 1},
                 },
                 "x-should-retry": {
                     "description": "`false`: repeating the request does not help, or may do it twice.",
@@ -97,6 +106,10 @@ const REFUSALS: &[(u16, &str)] = &[
     (409, "What there is does not allow it. Nothing happened."),
     (413, "The body is too large."),
     (
+        429,
+        "Too many requests a second. Nothing happened; a header says when to try again.",
+    ),
+    (
         500,
         "The server is at fault, or does not know whether it happened.",
     ),
@@ -104,15 +117,21 @@ const REFUSALS: &[(u16, &str)] = &[
     (503, "Not now; nothing happened. Try again later."),
 ];
 
-fn refusal(words: &str, envelope: &Value) -> Value {
-    json!({
+fn refusal(status: u16, words: &str, envelope: &Value) -> Value {
+    let mut told = json!({
         "description": words,
         "headers": {
             "x-request-id": {"$ref": "#/components/headers/x-request-id"},
             "x-should-retry": {"$ref": "#/components/headers/x-should-retry"},
         },
         "content": {"application/json": {"schema": envelope}},
-    })
+    });
+    if status == 429 {
+        for name in ["retry-after", "retry-after-ms"] {
+            told["headers"][name] = json!({"$ref": format!("#/components/headers/{name}")});
+        }
+    }
+    told
 }
 
 /// Descriptions are comments of the code: what is a link there is plain here.

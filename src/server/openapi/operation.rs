@@ -59,9 +59,13 @@ impl Schemas {
         if !parameters.is_empty() {
             operation["parameters"] = parameters.into();
         }
-        if !route.needs_key() {
-            operation["security"] = json!([]);
-        }
+        operation["security"] = match route.needs_key() {
+            true => {
+                let scopes = route.needs().iter().map(|scope| scope.name());
+                json!([{"key": scopes.collect::<Vec<_>>()}])
+            }
+            false => json!([]),
+        };
         let mut statuses = refusals(route, described.as_ref());
         let mut responses = Map::new();
         if let Some(described) = &described {
@@ -156,7 +160,7 @@ fn operation_id(route: &Route) -> String {
 fn refusals(route: &Route, described: Option<&Describe>) -> Vec<u16> {
     let mut statuses = vec![400, 500, 503];
     if route.needs_key() {
-        statuses.extend([401, 403]);
+        statuses.extend([401, 403, 429]);
     }
     let Some(described) = described else {
         return statuses;

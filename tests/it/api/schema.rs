@@ -44,7 +44,7 @@ impl Schemas {
     }
 
     /// The alternatives of a union, or the schema alone.
-    fn runs<'a>(schema: &'a Value) -> Vec<&'a Value> {
+    fn runs(schema: &Value) -> Vec<&Value> {
         let union = schema.get("oneOf").or(schema.get("anyOf"));
         match union.and_then(Value::as_array) {
             Some(runs) => runs.iter().collect(),

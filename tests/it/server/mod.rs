@@ -1,9 +1,11 @@
 mod coverage;
 mod journey;
 mod keys;
+mod limits;
 mod once;
 mod openapi;
 mod owners;
 mod refusals;
+mod scopes;
 mod streams;
 mod world;
