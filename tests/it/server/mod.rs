@@ -1,3 +1,4 @@
+mod bounds;
 mod coverage;
 mod journey;
 mod keys;
@@ -5,7 +6,9 @@ mod limits;
 mod once;
 mod openapi;
 mod owners;
+mod raw;
 mod refusals;
 mod scopes;
 mod streams;
+mod tls;
 mod world;
