@@ -10,8 +10,9 @@ use super::limits::Limits;
 use crate::api::ApiError;
 use crate::engine::access::KeyLimits;
 
-/// What nobody wants any more is read so long and so far, so that who sends it sees the answer.
+/// What nobody wants any more is read so long and so far, so that who sends it sees the answer; not from one who sends nothing.
 const DRAIN_FOR: Duration = Duration::from_secs(30);
+const DRAIN_PATIENCE: Duration = Duration::from_secs(1);
 const DRAIN_BYTES: usize = 1 << 30;
 
 /// What a key may send; never more than anybody.
@@ -27,11 +28,18 @@ pub(super) async fn whole(
     most_bytes: usize,
     patience: Duration,
 ) -> Result<BytesMut, ApiError> {
-    if body.size_hint().lower() > most_bytes as u64 {
+    let says_bytes = body.size_hint().lower();
+    let mut pieces = body.into_data_stream();
+    if says_bytes > most_bytes as u64 {
+        drain(pieces);
         return Err(ApiError::too_large(most_bytes as u64));
     }
-    match tokio::time::timeout(patience, collect(body, most_bytes)).await {
-        Ok(read) => read,
+    match tokio::time::timeout(patience, collect(&mut pieces, most_bytes)).await {
+        Ok(Ok(all)) => Ok(all),
+        Ok(Err(error)) => {
+            drain(pieces);
+            Err(error)
+        }
         Err(_) => Err(late("did not arrive", patience)),
     }
 }
@@ -51,7 +59,7 @@ pub(super) async fn next(
 pub(super) fn drain(mut pieces: BodyDataStream) {
     tokio::spawn(tokio::time::timeout(DRAIN_FOR, async move {
         let mut read_bytes = 0;
-        while let Some(Ok(piece)) = pieces.next().await {
+        while let Ok(Some(piece)) = next(&mut pieces, DRAIN_PATIENCE).await {
             read_bytes += piece.len();
             if read_bytes > DRAIN_BYTES {
                 return;
@@ -69,8 +77,7 @@ fn cut_off() -> ApiError {
     ApiError::invalid_request("", "The request body was cut off.")
 }
 
-async fn collect(body: Body, most_bytes: usize) -> Result<BytesMut, ApiError> {
-    let mut pieces = body.into_data_stream();
+async fn collect(pieces: &mut BodyDataStream, most_bytes: usize) -> Result<BytesMut, ApiError> {
     let mut all = BytesMut::new();
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|_| cut_off())?;

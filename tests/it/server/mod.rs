@@ -5,6 +5,7 @@ mod journey;
 mod keys;
 mod limits;
 mod once;
+mod openapi;
 mod owners;
 mod raw;
 mod refusals;
