@@ -1,9 +1,12 @@
 mod bounds;
 mod coverage;
+mod cuts;
+mod hostile;
 mod journey;
 mod keys;
 mod limits;
 mod once;
+mod order;
 mod owners;
 mod raw;
 mod refusals;
