@@ -1,6 +1,7 @@
 mod bounds;
 mod coverage;
 mod cuts;
+mod files;
 mod hostile;
 mod journey;
 mod keys;
@@ -12,4 +13,5 @@ mod raw;
 mod refusals;
 mod scopes;
 mod streams;
+mod tls;
 mod world;
