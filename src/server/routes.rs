@@ -237,11 +237,10 @@ pub static ROUTES: &[Route] = &[
         Call::SendEvents,
         "answers to approvals are refused: nothing asks for one",
     ),
-    partial(
+    served(
         Get,
         "/v1/agents/sessions/{session_id}/events",
         Call::StreamEvents,
-        "events of content parts, of whole texts and of subagents are not sent",
     ),
     served(
         Get,
