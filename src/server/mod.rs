@@ -57,6 +57,7 @@ pub struct Server {
     streams: Arc<Semaphore>,
     requests_per_second: Option<u32>,
     rates: Rates,
+    tls: Option<Tls>,
 }
 
 impl Server {
@@ -69,7 +70,14 @@ impl Server {
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
             requests_per_second: None,
             rates: Rates::default(),
+            tls: None,
         }
+    }
+
+    /// The same through TLS, if there is some.
+    pub fn through(mut self, tls: Option<Tls>) -> Server {
+        self.tls = tls;
+        self
     }
 
     /// The same, where nobody may ask more often: each key, or without keys all together. A key that says how often goes by that.
@@ -78,10 +86,10 @@ impl Server {
         self
     }
 
-    /// Answers what comes to the listener, through `tls` if there is some, until `stopped` becomes true and the last answer is out. What fails meanwhile is one
+    /// Answers what comes to the listener until `stopped` becomes true and the last answer is out. What fails meanwhile is one
     /// connection, or passes.
-    pub async fn serve(self, listener: TcpListener, tls: Option<Tls>) {
-        let stopped = self.stopped.clone();
+    pub async fn serve(self, listener: TcpListener) {
+        let (stopped, tls) = (self.stopped.clone(), self.tls.clone());
         let router = router(Arc::new(self));
         connections::serve(listener, tls, router, stopped).await;
     }

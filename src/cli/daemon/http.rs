@@ -107,12 +107,13 @@ pub(super) async fn begin(
     };
     let listener = TcpListener::bind(serve.address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
-    let server =
-        Server::new(local.core.clone(), access, stopped).limited(serve.requests_per_second);
+    let server = Server::new(local.core.clone(), access, stopped)
+        .limited(serve.requests_per_second)
+        .through(tls);
     Ok(Face {
         address,
         is_tls,
-        serving: tokio::spawn(server.serve(listener, tls)),
+        serving: tokio::spawn(server.serve(listener)),
     })
 }
 
