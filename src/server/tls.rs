@@ -9,13 +9,10 @@ use std::time::Duration;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{InconsistentKeys, ServerConfig};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
-
-/// A handshake must be over after this time.
-const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a listener proves itself with: TLS 1.2 or 1.3, and HTTP/1.1 inside.
 #[derive(Clone, Debug)]
@@ -83,10 +80,13 @@ impl Tls {
     }
 
     /// Greets whoever connected; `None` if that came to nothing in time. Whoever speaks no TLS is told so in TLS and let go.
-    pub(super) async fn greet(&self, stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+    pub(super) async fn greet<S>(&self, stream: S, patience: Duration) -> Option<TlsStream<S>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         let config = Arc::clone(&self.0.borrow().0);
         let greeted = TlsAcceptor::from(config).accept(stream);
-        match tokio::time::timeout(HANDSHAKE_PATIENCE, greeted).await {
+        match tokio::time::timeout(patience, greeted).await {
             Ok(Ok(stream)) => Some(stream),
             Ok(Err(error)) => {
                 tracing::debug!(%error, "a TLS handshake failed");
