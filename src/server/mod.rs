@@ -12,6 +12,7 @@ mod body;
 mod connections;
 mod events;
 mod limits;
+mod metrics;
 mod patient;
 mod query;
 mod rates;
@@ -32,7 +33,10 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use crate::engine::core::Core;
+use crate::engine::measure::Measures;
+use connections::Serving;
 pub use limits::Limits;
+use metrics::Traffic;
 use rates::Rates;
 use routes::{ROUTES, Verb};
 use tls::Tls;
@@ -59,6 +63,10 @@ pub struct Server {
     requests_per_second: Option<u32>,
     rates: Rates,
     tls: Option<Tls>,
+    traffic: Traffic,
+    measures: Option<Measures>,
+    /// When it began. Unix ms.
+    since_ms: u64,
 }
 
 impl Server {
@@ -66,6 +74,7 @@ impl Server {
     pub fn new(core: Core, access: Access, stopped: watch::Receiver<bool>) -> Server {
         let limits = Limits::default();
         Server {
+            since_ms: core.clock.now_ms(),
             core,
             access,
             limits,
@@ -74,7 +83,15 @@ impl Server {
             requests_per_second: None,
             rates: Rates::default(),
             tls: None,
+            traffic: Traffic::default(),
+            measures: None,
         }
+    }
+
+    /// The same, which shows these numbers, too.
+    pub fn showing(mut self, measures: Measures) -> Server {
+        self.measures = Some(measures);
+        self
     }
 
     /// The same through TLS, if there is some.
@@ -101,8 +118,15 @@ impl Server {
     pub async fn serve(self, listener: TcpListener) {
         let (stopped, limits) = (self.stopped.clone(), self.limits);
         let tls = self.tls.clone();
+        let connections = Arc::clone(&self.traffic.connections);
         let router = router(Arc::new(self));
-        connections::serve(listener, tls, router, limits, stopped).await;
+        let serving = Serving {
+            router,
+            limits,
+            tls,
+            connections,
+        };
+        connections::serve(listener, serving, stopped).await;
     }
 }
 

@@ -55,6 +55,7 @@ pub enum Coverage {
 pub enum Call {
     Health,
     Ready,
+    Metrics,
     CreateAgent,
     ListAgents,
     GetAgent,
@@ -150,6 +151,7 @@ pub static PARTS: &[Part] = &[
         &[Scope::AgentsRead],
         &[Scope::AgentsWrite],
     ),
+    part("/metrics", &[Scope::AgentsRead], &[Scope::AgentsWrite]),
 ];
 
 /// Routes that start or continue work, or arrange that it will be.
@@ -196,6 +198,7 @@ const fn not(verb: Verb, path: &'static str) -> Route {
 pub static ROUTES: &[Route] = &[
     served(Get, "/healthz", Call::Health),
     served(Get, "/readyz", Call::Ready),
+    served(Get, "/metrics", Call::Metrics),
     served(Post, "/v1/agents", Call::CreateAgent),
     served(Get, "/v1/agents", Call::ListAgents),
     served(Get, "/v1/agents/{agent_id}", Call::GetAgent),

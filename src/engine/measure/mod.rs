@@ -17,5 +17,20 @@ pub use counts::{BOUNDS_US, Counter, Durations, DurationsNow};
 pub use store::{CommitEnd, MeasuredStore, StoreCounts};
 pub use work::{DeliveryCounts, DispatchCounts};
 
+use std::sync::Arc;
+
 #[cfg(doc)]
 use super::core::Core;
+
+/// Everything that one process measures.
+#[derive(Clone)]
+pub struct Measures {
+    /// Its commits.
+    pub store: Arc<StoreCounts>,
+    /// What its dispatcher did.
+    pub dispatch: Arc<DispatchCounts>,
+    /// What its deliverer did.
+    pub deliveries: Arc<DeliveryCounts>,
+    /// What became of Turns.
+    pub census: Arc<Census>,
+}

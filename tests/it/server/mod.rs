@@ -3,6 +3,7 @@ mod coverage;
 mod journey;
 mod keys;
 mod limits;
+mod metrics;
 mod once;
 mod owners;
 mod raw;
