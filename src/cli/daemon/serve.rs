@@ -55,6 +55,7 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
         Some(serve) => face(context, &local, serve, background, measures, &stopped).await?,
         None => None,
     };
+    let tidying = tokio::spawn(local.core.clone().keep_tidy(stopped.clone()));
     let dispatching = tokio::spawn(dispatcher.run(stopped));
     compose::sweep(&local.places).await;
     context
@@ -83,6 +84,7 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
     };
     stop.send_replace(true);
     let _ = dispatching.await;
+    let _ = tidying.await;
     if let Some(face) = face {
         face.end().await;
     }

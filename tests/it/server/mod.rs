@@ -1,12 +1,12 @@
 mod bounds;
 mod coverage;
+mod files;
 mod isolation;
 mod journey;
 mod keys;
 mod limits;
 mod metrics;
 mod once;
-mod owners;
 mod raw;
 mod refusals;
 mod scopes;
