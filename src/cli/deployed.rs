@@ -48,6 +48,14 @@ impl Deployed {
         }
     }
 
+    /// The command that says more of a Session.
+    pub fn look_into(&self, session: &str) -> String {
+        match self.local {
+            Some(_) => format!("rat-things sessions explain {session}"),
+            None => format!("rat-things sessions get {session}"),
+        }
+    }
+
     /// Whether anybody works on a Session now. What can't be seen from here is taken to be so.
     pub async fn is_worked_on(&self, session: &str) -> Result<bool, CliError> {
         let (Some(local), Some(id)) = (&self.local, SessionId::parse(session)) else {

@@ -12,14 +12,15 @@ use super::archive::ArchiveError;
 use super::core::Core;
 use super::error::EngineError;
 use super::ids::{self, Kind, SessionId};
-use super::overhear;
 use super::overhearing::{Overhearing, ring_of};
 use super::ports::{
     Content, Deployment, DeploymentError, EventStream, Goes, LivePart, Matches, Named, Signs, Step,
     Submitted, Told, TurnRead, Watch, Written,
 };
+use super::position::Position;
 use super::read::{ListQuery, SessionFilter, SessionRead};
 use super::view;
+use super::writing::Writing;
 use crate::api::{
     Agent, AgentCreateParams, AgentSession, AgentUpdateParams, Event, InputEvent, Item, Page,
     SessionArtifact, SessionCreateParams, SessionStatus, SessionUpdateParams,
@@ -233,8 +234,13 @@ impl Deployment for Embedded {
         let read = self.core.read_session(&self.owner, &id).await?;
         Ok(Box::new(Streaming {
             of: self.clone(),
+            at: match &after {
+                None => Position::START,
+                Some(id) => Position::parse(&read.id, id)
+                    .ok_or_else(|| EngineError::not_found("event", id.as_str()))?,
+            },
             read,
-            after,
+            writing: Writing::default(),
             rings,
             overhearing,
             ready: VecDeque::new(),
@@ -353,7 +359,8 @@ fn item_kind(part: LivePart) -> Kind {
 struct Streaming {
     of: Embedded,
     read: SessionRead,
-    after: Option<String>,
+    at: Position,
+    writing: Writing,
     rings: mpsc::Receiver<String>,
     overhearing: Overhearing,
     ready: VecDeque<Event>,
@@ -399,24 +406,26 @@ impl EventStream for Streaming {
 
 impl Streaming {
     async fn look(&mut self) -> Result<(), EngineError> {
-        // By the head that was read after they came, and before the events behind it: no text comes later than its Item.
-        for heard in self.overhearing.judge(&self.read.head) {
-            // The wire has no place in a text: a reader could only append, so a text with a gap is not continued.
-            if heard.whole {
-                self.ready
-                    .push_back(overhear::event(&self.read.id, &heard.text));
-            }
-        }
-        let after = self.after.as_deref();
-        let (events, more) = self.of.core.list_events(&self.read, after, STEP).await?;
+        let (core, read) = (&self.of.core, &self.read);
+        let (events, more) = core.events_behind(read, self.at, STEP).await?;
         if let Some(last) = events.last() {
-            self.after = Some(last.event_id().to_owned());
+            // Every event's id says where it stands.
+            self.at = Position::parse(&read.id, last.event_id()).unwrap_or(self.at);
         }
         self.ready.extend(events);
-        self.then = match (more, self.read.head.status()) {
-            (true, _) => Then::Look,
-            (false, SessionStatus::InProgress) => Then::Wait,
-            (false, _) => Then::End,
+        if more {
+            self.then = Then::Look;
+            return Ok(());
+        }
+        // By the head that was read after they came, and behind the events that it has: no text comes later than its Item.
+        for heard in self.overhearing.judge_in_turn(&read.head) {
+            let next = read.head.next.item;
+            let told = self.writing.tell(&read.id, &mut self.at, next, &heard);
+            self.ready.extend(told);
+        }
+        self.then = match read.head.status() {
+            SessionStatus::InProgress => Then::Wait,
+            _ => Then::End,
         };
         Ok(())
     }

@@ -127,7 +127,10 @@ impl Remote {
             {
                 continue;
             }
-            if let Some(error) = attempt.refusal.clone().filter(|_| !attempt.passing) {
+            // A failure of the server says nothing of what it had done by then, however final it is.
+            let is_sure = attempt.surely_not || call.repeat == Repeat::Asks;
+            let final_word = attempt.refusal.clone();
+            if let Some(error) = final_word.filter(|_| !attempt.passing && is_sure) {
                 return Err(Failure::Refused {
                     error,
                     behind_doubt: in_doubt,

@@ -23,12 +23,12 @@ use crate::api::{
 use crate::backend::outbound::causes;
 use crate::backend::verified::Verified;
 use crate::engine::error::EngineError;
-use crate::engine::events::beginning;
 use crate::engine::ids::SessionId;
 use crate::engine::ports::{
     BlobRef, Content, Deployment, DeploymentError, EventStream, Goes, Matches, Named, Submitted,
     Told, TurnRead, Watch,
 };
+use crate::engine::position::Position;
 use crate::engine::read::{ListQuery, SessionFilter};
 
 /// Pages of Items in which an answered call is looked for.
@@ -95,7 +95,7 @@ impl Deployment for Remote {
         let mut call = Call::post(&path, json(params), Repeat::Not);
         call.find_out = "`rat-things agents list` shows whether it was created";
         let created = self.fetch(&call).await;
-        created.map_err(|failure| failure.about("agent", "new"))
+        created.map_err(|failure| failure.about("agent", ""))
     }
 
     async fn list_agents(&self, query: &ListQuery) -> Told<Page<Agent>> {
@@ -348,7 +348,7 @@ impl Deployment for Remote {
     ) -> Told<(Vec<Event>, bool)> {
         // Nothing of the past is asked for without a Session.
         self.session(session).await?;
-        let start = SessionId::parse(session).map(|id| beginning(&id));
+        let start = SessionId::parse(session).map(|id| Position::START.id(&id));
         let Some(start) = after.map(str::to_owned).or(start) else {
             return Err(no_past());
         };
@@ -365,7 +365,7 @@ impl Deployment for Remote {
                 Came::Event(event) => events.push(*event),
                 Came::Over(Ended::Closed) => return Ok((events, false)),
                 Came::Over(Ended::Broke(why)) => return Err(EngineError::Unavailable(why).into()),
-                Came::Quiet => {
+                Came::Over(Ended::Silent) | Came::Quiet => {
                     let why = format!("{} stopped in the middle of its answer", self.0.shown);
                     return Err(EngineError::Unavailable(why).into());
                 }
@@ -438,7 +438,13 @@ fn reader(
     let chunks = stream::try_unfold(response, move |mut response| async move {
         match tokio::time::timeout(patience, response.chunk()).await {
             Ok(Ok(chunk)) => Ok(chunk.map(|chunk| (chunk, response))),
-            Ok(Err(error)) => Err(std::io::Error::other(causes(&error.without_url()))),
+            Ok(Err(error)) => {
+                let why = causes(&error.without_url());
+                Err(std::io::Error::new(
+                    std::io::ErrorKind::ConnectionAborted,
+                    why,
+                ))
+            }
             Err(_) => Err(std::io::ErrorKind::TimedOut.into()),
         }
     });

@@ -14,12 +14,14 @@ use super::deployment::refused_past;
 use super::feed::{Came, Ended, Feed};
 use super::missed::Missed;
 use crate::api::{Event, Extension, SessionStatus};
-use crate::engine::events::beginning;
 use crate::engine::ids::SessionId;
 use crate::engine::ports::{Deployment, DeploymentError, EventStream, Step, Told};
+use crate::engine::position::Position;
 
 /// A silent stream is not trusted for longer: the Session is asked for.
 const LOOK: Duration = Duration::from_secs(5);
+/// A stream that ended is not opened again at once: the next one may end as soon.
+const BETWEEN: Duration = Duration::from_millis(300);
 /// Events read at once when the stream is over.
 const REST: usize = 1_000;
 /// Ids of events that are remembered, so that none is told twice.
@@ -33,7 +35,8 @@ pub(super) struct Streaming {
     after: Option<String>,
     missed: Missed,
     feed: Option<Feed>,
-    lost: bool,
+    /// How the one before ended.
+    lost: Option<Ended>,
     ready: VecDeque<Step>,
     seen: Seen,
     over: bool,
@@ -50,7 +53,7 @@ impl Streaming {
         let mut ready = VecDeque::new();
         let after = match (remote.has(Extension::EventsAfter), after) {
             (Some(true), Some(after)) => Some(after),
-            (Some(true), None) => SessionId::parse(&session).map(|id| beginning(&id)),
+            (Some(true), None) => SessionId::parse(&session).map(|id| Position::START.id(&id)),
             (_, None) => None,
             (_, Some(_)) => {
                 return Err(DeploymentError::Lacks {
@@ -69,7 +72,7 @@ impl Streaming {
             after,
             missed: Missed::default(),
             feed: None,
-            lost: false,
+            lost: None,
             ready,
             seen: Seen::default(),
             over: false,
@@ -78,6 +81,11 @@ impl Streaming {
 
     /// Connects, and catches up with what there is.
     async fn open(&mut self) -> Told<()> {
+        if self.lost.is_some() {
+            tokio::time::sleep(BETWEEN).await;
+        }
+        let lost = self.lost.take();
+        let is_told = lost.as_ref().is_some_and(|ended| *ended != Ended::Silent);
         match self.after.clone() {
             Some(after) => {
                 if self.is_over().await? {
@@ -87,7 +95,7 @@ impl Streaming {
                 let feed = self.remote.open_feed(&self.session, &query, None).await;
                 let refused = |f| refused_past(&self.remote, f, &self.session, Some(&after));
                 self.feed = Some(feed.map_err(refused)?);
-                if std::mem::take(&mut self.lost) {
+                if is_told {
                     self.note("connected again, behind the last event".to_owned());
                 }
                 Ok(())
@@ -95,13 +103,14 @@ impl Streaming {
             None => {
                 let feed = self.remote.open_feed(&self.session, &[], None).await;
                 self.feed = Some(feed.map_err(|failure| failure.about("session", &self.session))?);
-                if std::mem::take(&mut self.lost) {
+                if is_told {
                     self.note(
                         "connected again; what was missed is told from turns and items".to_owned(),
                     );
-                    self.tell_missed().await?;
-                } else {
-                    self.missed.begin(&self.remote, &self.session).await?;
+                }
+                match lost {
+                    Some(_) => self.tell_missed().await?,
+                    None => self.missed.begin(&self.remote, &self.session).await?,
                 }
                 self.end_if_over().await
             }
@@ -117,7 +126,7 @@ impl Streaming {
             return;
         }
         if let Some(after) = &mut self.after
-            && is_kept(&event)
+            && !matches!(event, Event::Error(_))
         {
             event.event_id().clone_into(after);
         }
@@ -152,7 +161,7 @@ impl Streaming {
                 .remote
                 .list_events(&self.session, Some(&after), REST)
                 .await?;
-            if let Some(last) = events.iter().rev().find(|event| is_kept(event)) {
+            if let Some(last) = events.last() {
                 last.event_id().clone_into(&mut after);
             }
             events.into_iter().for_each(|event| self.take(event));
@@ -195,11 +204,16 @@ impl EventStream for Streaming {
                 Came::Quiet => self.end_if_over().await?,
                 Came::Over(ended) => {
                     self.feed = None;
-                    self.lost = true;
-                    self.note(match ended {
-                        Ended::Closed => "the server ended the stream; connecting again".to_owned(),
-                        Ended::Broke(why) => format!("the stream broke: {why}; connecting again"),
-                    });
+                    match &ended {
+                        Ended::Silent => {}
+                        Ended::Closed => {
+                            self.note("the server ended the stream; connecting again".to_owned());
+                        }
+                        Ended::Broke(why) => {
+                            self.note(format!("the stream broke: {why}; connecting again"));
+                        }
+                    }
+                    self.lost = Some(ended);
                 }
             }
         }
@@ -214,23 +228,6 @@ fn rests(event: &Event) -> bool {
             | Event::SessionRequiresAction(_)
             | Event::SessionFailed(_)
             | Event::SessionBudgetReached(_)
-    )
-}
-
-/// Whether the server keeps an event, so that it can go on behind it. Text that is being written, and its parts, it does not keep.
-fn is_kept(event: &Event) -> bool {
-    !matches!(
-        event,
-        Event::ContentPartAdded(_)
-            | Event::ContentPartDone(_)
-            | Event::OutputTextDelta(_)
-            | Event::OutputTextDone(_)
-            | Event::ReasoningSummaryPartAdded(_)
-            | Event::ReasoningSummaryPartDone(_)
-            | Event::ReasoningSummaryTextDelta(_)
-            | Event::ReasoningSummaryTextDone(_)
-            | Event::CommandExecutionOutputDelta(_)
-            | Event::Error(_)
     )
 }
 

@@ -33,6 +33,8 @@ impl Failure {
         match error.status {
             500.. if error.status != 501 => EngineError::Unavailable(message).into(),
             401 | 403 => DeploymentError::Denied(message),
+            // Nothing was named that could be missing, but the place itself.
+            404 if id.is_empty() => EngineError::invalid("base_url", message).into(),
             404 => EngineError::not_found(what, id).into(),
             409 => conflict(message).into(),
             501 => DeploymentError::Lacks {

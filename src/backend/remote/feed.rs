@@ -40,6 +40,8 @@ pub(super) enum Came {
 pub(super) enum Ended {
     /// The server ended it in good order.
     Closed,
+    /// Nothing came for so long that it is not waited for.
+    Silent,
     /// It broke.
     Broke(String),
 }
@@ -108,9 +110,7 @@ impl Feed {
                     }
                 }
                 Err(_) if Instant::now() >= self.heard + SILENCE => {
-                    let seconds = SILENCE.as_secs();
-                    let why = format!("nothing came for {seconds} seconds");
-                    self.over = Some(Ended::Broke(why));
+                    self.over = Some(Ended::Silent);
                 }
                 Err(_) => return Came::Quiet,
             }

@@ -18,6 +18,8 @@ const LOOK: Duration = Duration::from_secs(2);
 const LOOK_ALONE: Duration = Duration::from_millis(500);
 /// Behind an event, others are waited for so long: they mostly come together.
 const TOGETHER: Duration = Duration::from_millis(30);
+/// A stream that ended is not opened again at once: the next one may end as soon.
+const BETWEEN: Duration = Duration::from_millis(300);
 /// How long opening a stream may take.
 const OPENING: Duration = Duration::from_secs(5);
 
@@ -27,6 +29,9 @@ pub(super) struct Watching {
     session: String,
     writing: bool,
     feed: Option<Feed>,
+    /// There was one before.
+    again: bool,
+    /// It is told that there is none.
     lost: bool,
 }
 
@@ -37,12 +42,16 @@ impl Watching {
             session,
             writing,
             feed: None,
+            again: false,
             lost: false,
         }
     }
 
     async fn open(&mut self) -> Signs {
         let mut signs = Signs::default();
+        if std::mem::replace(&mut self.again, true) {
+            tokio::time::sleep(BETWEEN).await;
+        }
         match self
             .remote
             .open_feed(&self.session, &[], Some(OPENING))
@@ -66,11 +75,13 @@ impl Watching {
     fn lose(&mut self, ended: &Ended) -> Signs {
         self.feed = None;
         let mut signs = Signs::default();
+        let how = match ended {
+            // Not every server says that it is there while nothing happens.
+            Ended::Silent => return signs,
+            Ended::Closed => "the server ended the stream".to_owned(),
+            Ended::Broke(why) => format!("the stream broke: {why}"),
+        };
         if !std::mem::replace(&mut self.lost, true) {
-            let how = match ended {
-                Ended::Closed => "the server ended the stream".to_owned(),
-                Ended::Broke(why) => format!("the stream broke: {why}"),
-            };
             signs.notes.push(format!("{how}; reading on without it"));
         }
         signs

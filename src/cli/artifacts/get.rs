@@ -1,5 +1,6 @@
 //! `artifacts get`
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -72,9 +73,13 @@ async fn pass_on(
     loop {
         let read = found.bytes.read(&mut space).await.map_err(|error| {
             let message = format!("artifact {} can't be read: {error}", found.artifact.id);
-            CliError::new(codes::STORE, message)
-                .hint("rat-things doctor")
-                .because(error)
+            match error.kind() {
+                ErrorKind::TimedOut | ErrorKind::ConnectionAborted => {
+                    CliError::new(codes::UNAVAILABLE, message).hint("get it again")
+                }
+                _ => CliError::new(codes::STORE, message).hint("rat-things doctor"),
+            }
+            .because(error)
         })?;
         if read == 0 {
             return Ok(());

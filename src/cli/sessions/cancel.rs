@@ -81,10 +81,8 @@ async fn wait_for_end(
     session: &str,
     turn: &str,
 ) -> Result<(), CliError> {
-    let unknown = |message: &str| {
-        CliError::new(codes::UNKNOWN_OUTCOME, message)
-            .hint(format!("rat-things sessions explain {session}"))
-    };
+    let unknown =
+        |message: &str| CliError::new(codes::UNKNOWN_OUTCOME, message).hint(of.look_into(session));
     let say = &context.console.say;
     // With neither a daemon nor a worker there is nobody to wait for.
     if !of.is_worked_on(session).await? {

@@ -5,8 +5,9 @@ use std::time::Duration;
 use crate::api::SessionStatus;
 use crate::cli::Context;
 use crate::cli::compose;
+use crate::cli::deployed::Deployed;
 use crate::cli::follow::{Followed, From, Interrupts, Until, ended, follow, turn_at, verdict};
-use crate::cli::out::{CliError, codes};
+use crate::cli::out::{CliError, Kind, codes};
 use crate::cli::resolve;
 use crate::cli::span::span;
 use crate::engine::ports::{Deployment, TurnRead};
@@ -51,7 +52,8 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         of.ensure_daemon(context).await;
     }
     if !context.console.out.format().is_for_people() {
-        let over = until_over(&*of, &id, from, until, args.timeout).await?;
+        let over = until_over(&*of, &id, from, until, args.timeout).await;
+        let over = over.map_err(|error| explained(error, &of, &id))?;
         super::create::print(context, &of.session(&id).await?)?;
         return verdict(over);
     }
@@ -61,7 +63,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     let followed = match args.timeout {
         Some(timeout) => tokio::time::timeout(timeout, following)
             .await
-            .map_err(|_| over_time(&id))??,
+            .map_err(|_| explained(over_time(), &of, &id))??,
         None => following.await?,
     };
     if followed == Followed::Detached {
@@ -95,12 +97,19 @@ async fn newest_that_matters(
     }
 }
 
-fn over_time(session: &str) -> CliError {
+fn over_time() -> CliError {
     CliError::new(
         codes::TIMEOUT,
         "the session's work is not over yet; it goes on",
     )
-    .hint(format!("rat-things sessions explain {session}"))
+}
+
+/// With the command that says why it takes so long.
+fn explained(error: CliError, of: &Deployed, session: &str) -> CliError {
+    match error.kind {
+        Kind::Timeout => error.hint(of.look_into(session)),
+        _ => error,
+    }
 }
 
 /// Waits without printing.
@@ -142,7 +151,7 @@ pub(super) async fn until_over(
         biased;
         over = over => over,
         () = interrupts.heard() => Err(CliError::interrupted()),
-        () = passed(deadline) => Err(over_time(session)),
+        () = passed(deadline) => Err(over_time()),
     }
 }
 

@@ -182,10 +182,11 @@ fn whether_a_session_is_created_once_is_asked_for_when_the_answer_broke_off() {
 #[test]
 fn an_agent_is_never_created_twice_and_what_is_in_doubt_is_said() {
     let create = "agents create --model m -o id";
-    for lost in [0, 1] {
+    for lost in [0, 1, 2] {
         let server = Scripted::begin(move |_, _| match lost {
             0 => Answer::Nothing,
-            _ => refused(502, "a proxy", None),
+            1 => refused(502, "a proxy", None),
+            _ => refused(500, "nobody knows", None).with("x-should-retry", "false"),
         });
         let ran = client(&server.base, KEY).run(create);
         assert_eq!(ran.code, 6, "{ran:#?}");
