@@ -20,12 +20,14 @@ use std::time::Duration;
 
 use reqwest::{Certificate, Client, Url};
 
+use self::call::Call;
 use super::key::{KeySource, Keys};
 use super::outbound::{self, causes, shown};
 use crate::api::{Extension, Words};
-use crate::engine::ports::{Deployment, Told};
-use crate::engine::read::ListQuery;
+use crate::engine::ports::Told;
 
+/// Who only asks whether a server is there does not wait for longer.
+const ASKING: Duration = Duration::from_secs(10);
 /// How long connecting may take.
 const CONNECT_TIMEOUT_MS: u64 = 10_000;
 
@@ -134,11 +136,11 @@ impl Remote {
     /// # Errors
     /// It can't be reached, or does not take the key.
     pub async fn extensions(&self) -> Told<Vec<Extension>> {
-        let one = ListQuery {
-            limit: 1,
-            ..ListQuery::default()
-        };
-        self.list_agents(&one).await?;
+        let mut call = Call::get(&["agents"]);
+        call.query.push(("limit".to_owned(), "1".to_owned()));
+        call.within = Some(self.0.timeout.min(ASKING));
+        let answered = self.fetch::<serde_json::Value>(&call).await;
+        answered.map_err(|failure| failure.about("agent", ""))?;
         let all = Extension::ALL.iter().copied();
         Ok(all.filter(|one| self.has(*one) == Some(true)).collect())
     }

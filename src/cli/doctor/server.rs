@@ -82,10 +82,15 @@ fn connection(server: &ServerSettings) -> Check {
     }
 }
 
-fn is_this_machine(host: &str) -> bool {
-    ["127.", "localhost", "[::1]"]
-        .iter()
-        .any(|own| host.starts_with(own))
+/// Of a host with or without a port.
+fn is_this_machine(authority: &str) -> bool {
+    let host = match authority.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => authority,
+    };
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let loopback = address.parse::<std::net::IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || loopback.is_ok_and(|address| address.is_loopback())
 }
 
 fn additions(found: &[Extension]) -> Check {
@@ -107,5 +112,31 @@ fn consequence(one: Extension) -> &'static str {
         Extension::CancelTurn => "cancel --turn may be refused",
         Extension::Receipt => "send does not tell what became of a message",
         Extension::SessionKey => "a creation without an answer is not repeated",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_machine_is_known_by_its_addresses_and_not_by_names_that_begin_like_them() {
+        for own in [
+            "127.0.0.1:8790",
+            "localhost",
+            "LOCALHOST:1",
+            "[::1]:80",
+            "127.9.9.9",
+        ] {
+            assert!(is_this_machine(own), "{own}");
+        }
+        for other in [
+            "127.0.0.1.example.com",
+            "localhost.example.com:80",
+            "10.0.0.1",
+            "[::2]:1",
+        ] {
+            assert!(!is_this_machine(other), "{other}");
+        }
     }
 }
