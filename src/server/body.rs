@@ -10,8 +10,9 @@ use super::limits::Limits;
 use crate::api::ApiError;
 use crate::engine::access::KeyLimits;
 
-/// What nobody wants any more is read so long and so far, so that who sends it sees the answer.
+/// What nobody wants any more is read so long and so far, so that who sends it sees the answer; not from one who sends nothing.
 const DRAIN_FOR: Duration = Duration::from_secs(30);
+const DRAIN_PATIENCE: Duration = Duration::from_secs(1);
 pub(super) const DRAIN_BYTES: usize = 1 << 30;
 
 /// What a key may send; never more than anybody.
@@ -60,7 +61,7 @@ pub(super) async fn next(
 pub(super) fn drain(mut pieces: BodyDataStream, most_bytes: usize) {
     tokio::spawn(tokio::time::timeout(DRAIN_FOR, async move {
         let mut read_bytes = 0;
-        while let Some(Ok(piece)) = pieces.next().await {
+        while let Ok(Some(piece)) = next(&mut pieces, DRAIN_PATIENCE).await {
             read_bytes += piece.len();
             if read_bytes > most_bytes {
                 return;

@@ -44,7 +44,7 @@ pub(super) async fn send(mut asked: Asked) -> Answered {
 pub(super) async fn stream(mut asked: Asked) -> Answered {
     let obfuscates = asked.query.take_bool("include_obfuscation", true)?;
     // Published examples ask for what this route always does.
-    asked.query.take("stream");
+    asked.query.take_bool("stream", true)?;
     let after = asked.query.take("after");
     asked.no_more_query()?;
     let header = asked.headers.get("last-event-id");

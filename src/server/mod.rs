@@ -14,6 +14,7 @@ mod events;
 mod files;
 mod limits;
 mod multipart;
+mod openapi;
 mod patient;
 mod query;
 mod rates;
@@ -38,6 +39,8 @@ pub use limits::Limits;
 use rates::Rates;
 use routes::{ROUTES, Verb};
 use tls::Tls;
+
+pub use openapi::document;
 
 /// Who may ask.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -55,6 +55,7 @@ pub enum Coverage {
 pub enum Call {
     Health,
     Ready,
+    OpenApi,
     CreateAgent,
     ListAgents,
     GetAgent,
@@ -170,7 +171,7 @@ static WORKS: &[&str] = &[
 ];
 
 /// Routes for everybody: they say nothing of anybody.
-static KEYLESS: &[&str] = &["/healthz", "/readyz"];
+static KEYLESS: &[&str] = &["/healthz", "/readyz", "/openapi.json"];
 
 const fn served(verb: Verb, path: &'static str, call: Call) -> Route {
     Route {
@@ -205,6 +206,7 @@ const NO_SUBAGENTS: &str = "there are none yet: every id is unknown";
 pub static ROUTES: &[Route] = &[
     served(Get, "/healthz", Call::Health),
     served(Get, "/readyz", Call::Ready),
+    served(Get, "/openapi.json", Call::OpenApi),
     served(Post, "/v1/agents", Call::CreateAgent),
     served(Get, "/v1/agents", Call::ListAgents),
     served(Get, "/v1/agents/{agent_id}", Call::GetAgent),

@@ -7,6 +7,7 @@ mod journey;
 mod keys;
 mod limits;
 mod once;
+mod openapi;
 mod order;
 mod owners;
 mod raw;
