@@ -11,7 +11,9 @@ use tokio::time::Instant;
 use super::query::Query;
 use super::refusal::{Answered, Refusal};
 use super::routes::{Call, Route};
-use super::{Access, Server, agents, artifacts, body, events, openapi, sessions, transcript};
+use super::{
+    Access, Server, agents, artifacts, body, events, files, openapi, sessions, transcript,
+};
 use crate::api::ApiError;
 use crate::engine::access::KeyLimits;
 use crate::engine::ids::{self, Kind, SessionId};
@@ -326,6 +328,13 @@ async fn call(call: Call, asked: Asked) -> Answered {
         Call::ListArtifacts => artifacts::list(asked).await,
         Call::GetArtifact => artifacts::get(asked).await,
         Call::GetArtifactContent => artifacts::content(asked).await,
+        Call::NoSubagent => transcript::no_subagent(asked).await,
+        Call::NoSubagentPage => transcript::no_subagent_page(asked).await,
+        Call::CreateFile => files::create(asked).await,
+        Call::ListFiles => files::list(asked).await,
+        Call::GetFile => files::get(asked).await,
+        Call::DeleteFile => files::delete(asked).await,
+        Call::GetFileContent => files::content(asked).await,
         Call::NotBuilt => {
             let message = "This server does not have this route of the Agents API.";
             let error = ApiError::new(501, "not_implemented", message);

@@ -10,9 +10,10 @@ use super::parameter::Parameter::{self, *};
 use crate::api::strict::{Forms, Read};
 use crate::api::{
     Agent, AgentCreateParams, AgentDeleted, AgentSession, AgentSessionDeleted, AgentUpdateParams,
-    Event, EventCreateParams, Item, Page, SessionArtifact, SessionCreateParams, SessionTrace,
-    SessionUpdateParams, Subagent, Turn,
+    Event, EventCreateParams, FileDeleted, FileObject, FilePurpose, Item, Page, SessionArtifact,
+    SessionCreateParams, SessionTrace, SessionUpdateParams, Subagent, Turn, Words,
 };
+use crate::server::files::LIFETIMES_S;
 use crate::server::routes::Call;
 
 /// See the module.
@@ -25,16 +26,21 @@ pub(in crate::server) struct Describe {
     pub(super) headers: &'static [Parameter],
     /// The body.
     pub(super) takes: Option<Takes>,
-    /// The answer when all is well.
-    pub(super) gives: Gives,
+    /// The answer when all is well; `None` if there never is one.
+    pub(super) gives: Option<Gives>,
     /// Statuses of refusals, beside those that every route of its kind has.
     pub(super) refuses: &'static [u16],
-    /// The answer has an id that other routes take under this name of a path parameter, and where.
-    pub(super) makes: Option<(&'static str, &'static str)>,
+    /// The answer has an id that other routes take.
+    pub(super) makes: Option<Makes>,
 }
 
-/// A body in JSON.
+/// The name of a path parameter, and where in the answer its value is.
+pub(super) type Makes = (&'static str, &'static str);
+
+/// A body.
 pub(super) struct Takes {
+    /// In which media type.
+    pub(super) media: &'static str,
     /// What its reader takes.
     pub(super) schema: fn(&Forms) -> Value,
     /// Whether it may be left out.
@@ -59,6 +65,8 @@ pub(super) struct Gives {
 }
 
 const JSON: &str = "application/json";
+const BYTES: &str = "application/octet-stream";
+const NO_SUBAGENT: &str = "Looks into a subagent: there are none, so no id is known";
 const PAGE: &[Parameter] = &[After, Limit, Order];
 
 fn takes<T: Read>(example: Value) -> Takes {
@@ -68,6 +76,7 @@ fn takes<T: Read>(example: Value) -> Takes {
             .expect("a reader refuses nothing of what it asks for itself")
     }
     Takes {
+        media: JSON,
         schema: schema::<T>,
         optional: false,
         example,
@@ -120,11 +129,19 @@ fn gives_content(what: &'static str, content: Vec<Content>) -> Gives {
 impl Describe {
     fn new(summary: &'static str, gives: Gives) -> Describe {
         Describe {
+            gives: Some(gives),
+            ..Describe::nothing(summary)
+        }
+    }
+
+    /// Of a route that refuses whatever it is asked for.
+    fn nothing(summary: &'static str) -> Describe {
+        Describe {
             summary,
             query: &[],
             headers: &[],
             takes: None,
-            gives,
+            gives: None,
             refuses: &[],
             makes: None,
         }
@@ -202,6 +219,13 @@ pub(in crate::server) fn describe(call: Call) -> Option<Describe> {
         Call::ListTurnItems => Describe::list::<Item>("Lists the transcript of a Turn"),
         Call::ListTraces => Describe::list::<SessionTrace>("Lists traces: there are none"),
         Call::ListSubagents => Describe::list::<Subagent>("Lists subagents: there are none"),
+        Call::NoSubagent => Describe::nothing(NO_SUBAGENT),
+        Call::NoSubagentPage => Describe::nothing(NO_SUBAGENT).query(PAGE),
+        Call::CreateFile
+        | Call::ListFiles
+        | Call::GetFile
+        | Call::DeleteFile
+        | Call::GetFileContent => of_files(call),
         Call::ListArtifacts => {
             Describe::list::<SessionArtifact>("Lists the output files of a Session")
                 .query(&[After, Limit, Order, EnvironmentId])
@@ -213,7 +237,7 @@ pub(in crate::server) fn describe(call: Call) -> Option<Describe> {
         ),
         Call::GetArtifactContent => Describe::new(
             "Downloads an output file",
-            gives_content("Its bytes.", vec![("application/octet-stream", anything)]),
+            gives_content("Its bytes.", vec![(BYTES, anything)]),
         ),
     })
 }
@@ -275,6 +299,63 @@ fn of_sessions(call: Call) -> Describe {
         ),
         _ => Describe::new("Gets a Session", gives::<AgentSession>("The Session.")),
     }
+}
+
+fn of_files(call: Call) -> Describe {
+    match call {
+        Call::CreateFile => Describe::new("Uploads a file", gives::<FileObject>("The file."))
+            .takes(Takes {
+                media: "multipart/form-data",
+                schema: upload,
+                optional: false,
+                example: json!({"file": "some text", "purpose": FilePurpose::UserData}),
+            })
+            .makes("file_id", "/id"),
+        Call::ListFiles => {
+            Describe::list::<FileObject>("Lists files").query(&[After, FilesLimit, Order, Purpose])
+        }
+        Call::DeleteFile => Describe::new("Deletes a file", gives::<FileDeleted>("It is deleted.")),
+        Call::GetFileContent => Describe::new(
+            "Downloads a file",
+            gives_content("Its bytes.", vec![(BYTES, anything)]),
+        ),
+        _ => Describe::new(
+            "Gets a file's description",
+            gives::<FileObject>("The file."),
+        ),
+    }
+}
+
+/// The form of an upload, which is read part by part and not as a whole.
+fn upload(_: &Forms) -> Value {
+    let purposes = FilePurpose::ALL
+        .iter()
+        .filter(|for_what| for_what.is_for_clients());
+    let purposes: Vec<&str> = purposes.map(|for_what| for_what.as_str()).collect();
+    json!({
+        "type": "object",
+        "properties": {
+            "file": {"type": "string", "format": "binary", "description": "The bytes, with a name."},
+            "purpose": {"type": "string", "enum": purposes, "description": "What for."},
+            "expires_after[anchor]": {
+                "type": "string",
+                "const": "created_at",
+                "description": "Since when its lifetime counts.",
+            },
+            "expires_after[seconds]": {
+                "type": "integer",
+                "minimum": LIFETIMES_S.start(),
+                "maximum": LIFETIMES_S.end(),
+                "description": "Its lifetime.",
+            },
+        },
+        "required": ["file", "purpose"],
+        "dependentRequired": {
+            "expires_after[anchor]": ["expires_after[seconds]"],
+            "expires_after[seconds]": ["expires_after[anchor]"],
+        },
+        "additionalProperties": false,
+    })
 }
 
 fn of_events(call: Call) -> Describe {

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use crate::api::limits::Bound;
 use crate::api::words::schema_of;
-use crate::api::{DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, Order, Words};
+use crate::api::{DEFAULT_PAGE_LIMIT, FilePurpose, MAX_PAGE_LIMIT, Order, Words};
 use crate::server::answer::{BETA, KEY_CHARS_MAX};
+use crate::server::files::PAGE_FILES;
 
 /// A parameter of a query, or a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +14,9 @@ use crate::server::answer::{BETA, KEY_CHARS_MAX};
 pub(in crate::server) enum Parameter {
     After,
     Limit,
+    FilesLimit,
     Order,
+    Purpose,
     AgentId,
     EnvironmentId,
     Metadata,
@@ -30,7 +33,8 @@ impl Parameter {
     pub(in crate::server) fn name(self) -> &'static str {
         match self {
             Parameter::After | Parameter::AfterEvent => "after",
-            Parameter::Limit => "limit",
+            Parameter::Limit | Parameter::FilesLimit => "limit",
+            Parameter::Purpose => "purpose",
             Parameter::Order => "order",
             Parameter::AgentId => "agent_id",
             Parameter::EnvironmentId => "environment_id",
@@ -80,7 +84,8 @@ impl Parameter {
     fn words(self) -> &'static str {
         match self {
             Parameter::After => "Continues the list behind this id.",
-            Parameter::Limit => "Elements of a page at most.",
+            Parameter::Purpose => "Only files for this.",
+            Parameter::Limit | Parameter::FilesLimit => "Elements of a page at most.",
             Parameter::Order => "By time of creation.",
             Parameter::AgentId => "Only Sessions created from this saved Agent.",
             Parameter::EnvironmentId => "Only of this environment.",
@@ -105,12 +110,9 @@ impl Parameter {
             | Parameter::EnvironmentId
             | Parameter::AfterEvent
             | Parameter::LastEventId => json!({"type": "string"}),
-            Parameter::Limit => json!({
-                "type": "integer",
-                "minimum": 1,
-                "maximum": MAX_PAGE_LIMIT,
-                "default": DEFAULT_PAGE_LIMIT,
-            }),
+            Parameter::Limit => limit(DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT),
+            Parameter::FilesLimit => limit(PAGE_FILES, PAGE_FILES),
+            Parameter::Purpose => schema_of::<FilePurpose>().to_value(),
             Parameter::Order => {
                 let mut schema = schema_of::<Order>().to_value();
                 schema["default"] = Order::default().as_str().into();
@@ -132,4 +134,8 @@ impl Parameter {
             Parameter::OpenAiBeta => json!({"type": "string", "const": BETA}),
         }
     }
+}
+
+fn limit(default: u32, max: u32) -> Value {
+    json!({"type": "integer", "minimum": 1, "maximum": max, "default": default})
 }
