@@ -26,6 +26,11 @@ pub(super) async fn send(mut asked: Asked) -> Answered {
         .send(&asked.caller.owner, &session, &key, &params.events)
         .await;
     let accepted = sent.map_err(|error| Refusal::of_engine(error, given.as_deref()))?;
+    let traffic = &asked.server.traffic;
+    match accepted.repeated {
+        true => traffic.inputs_repeated.one(),
+        false => traffic.inputs_accepted.one(),
+    }
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::ACCEPTED;
     let headers = response.headers_mut();

@@ -184,6 +184,10 @@ pub(in crate::server) fn describe(call: Call) -> Option<Describe> {
             "Whether the store answers",
             gives_content("It does.", vec![("text/plain", text)]),
         ),
+        Call::Metrics => Describe::new(
+            "Numbers for who watches over it, in the text format of Prometheus",
+            gives_content("All of them.", vec![("text/plain", text)]),
+        ),
         Call::OpenApi => Describe::new(
             "This document",
             gives_content("OpenAPI 3.1.", vec![(JSON, anything)]),
