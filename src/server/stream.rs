@@ -37,8 +37,8 @@ const PIECES: usize = 256;
 const LOOK: Duration = Duration::from_secs(2);
 /// The Turn that a Session's creation starts. A creation that streams has an input, so there is one.
 const FIRST_TURN: u64 = 1;
-/// Events read at once.
-const STEP: usize = 100;
+/// Events read at once: few, because a client that was cut may be cut again.
+const STEP: usize = 32;
 
 /// What is streamed.
 pub(super) struct Follow {
