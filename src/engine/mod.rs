@@ -45,6 +45,7 @@ pub mod ports;
 pub mod prepare;
 pub mod read;
 pub mod receipt;
+mod recent;
 pub mod recover;
 pub mod run;
 pub mod scope;
