@@ -11,7 +11,10 @@ mod artifacts;
 mod body;
 mod connections;
 mod events;
+mod files;
 mod limits;
+mod multipart;
+mod openapi;
 mod patient;
 mod query;
 mod rates;
@@ -36,6 +39,8 @@ pub use limits::Limits;
 use rates::Rates;
 use routes::{ROUTES, Verb};
 use tls::Tls;
+
+pub use openapi::document;
 
 /// Who may ask.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -56,6 +56,7 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
     let (stop, stopped) = watch::channel(false);
     let face = face(context, &local, serve, background, &stopped).await?;
     let dispatcher = Dispatcher::new(local.core.clone(), compute.compute(), environments);
+    let tidying = tokio::spawn(local.core.clone().keep_tidy(stopped.clone()));
     let dispatching = tokio::spawn(dispatcher.run(stopped));
     compose::sweep(&local.places).await;
     context
@@ -84,6 +85,7 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
     };
     stop.send_replace(true);
     let _ = dispatching.await;
+    let _ = tidying.await;
     if let Some(face) = face {
         face.end().await;
     }

@@ -1,9 +1,14 @@
 mod bounds;
 mod coverage;
+mod cuts;
+mod files;
+mod hostile;
 mod journey;
 mod keys;
 mod limits;
 mod once;
+mod openapi;
+mod order;
 mod owners;
 mod raw;
 mod refusals;
