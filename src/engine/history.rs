@@ -1,6 +1,6 @@
 //! What a harness is told about the past: the saved Items as [`Past`], read backwards from the end within a budget, and kept in
 //! memory between the Turns of one worker so that a Turn costs the same however long the Session is (I15). What a worker wrote or
-//! handed over itself it does not read back ([`Recent`]).
+//! handed over itself it does not read back (`recent`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
