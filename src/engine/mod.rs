@@ -51,6 +51,7 @@ pub mod position;
 pub mod prepare;
 pub mod read;
 pub mod receipt;
+mod recent;
 pub mod recover;
 pub mod run;
 pub mod scope;
