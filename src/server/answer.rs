@@ -12,7 +12,7 @@ use super::query::Query;
 use super::refusal::{Answered, Refusal};
 use super::routes::{Call, Route};
 use super::{
-    Access, Server, agents, artifacts, body, events, files, metrics, sessions, transcript,
+    Access, Server, agents, artifacts, body, events, files, metrics, openapi, sessions, transcript,
 };
 use crate::api::ApiError;
 use crate::engine::access::KeyLimits;
@@ -20,6 +20,11 @@ use crate::engine::ids::{self, Kind, SessionId};
 use crate::engine::ports::Key;
 use crate::engine::read::SessionRead;
 use crate::engine::scope::{Scope, Scopes};
+
+/// Characters of an idempotency key at most.
+pub(super) const KEY_CHARS_MAX: usize = 255;
+/// What the beta header must say.
+pub(super) const BETA: &str = "agents=v1";
 
 /// Who asks.
 #[derive(Clone, Debug)]
@@ -98,13 +103,12 @@ impl Asked {
 
     /// The idempotency key, if one was given.
     pub(super) fn idempotency_key(&self) -> Answered<Option<String>> {
-        const CHARS_MAX: usize = 255;
         let Some(value) = self.headers.get("idempotency-key") else {
             return Ok(None);
         };
         let text = value.to_str().unwrap_or_default();
-        if !(1..=CHARS_MAX).contains(&text.len()) {
-            let message = format!("Idempotency-Key must be 1 to {CHARS_MAX} ASCII characters.");
+        if !(1..=KEY_CHARS_MAX).contains(&text.len()) {
+            let message = format!("Idempotency-Key must be 1 to {KEY_CHARS_MAX} ASCII characters.");
             return Err(ApiError::invalid_request("Idempotency-Key", message).into());
         }
         Ok(Some(text.to_owned()))
@@ -211,11 +215,15 @@ async fn known(
         check_beta(&parts.headers)?;
     }
     let ids = ids.ok_or_else(|| ApiError::not_found("This path"))?;
+    let query = Query::parse(parts.uri.query().unwrap_or_default())?;
+    if let Some(described) = openapi::describe(route.call) {
+        query.only(described.query)?;
+    }
     Ok(Asked {
         server: Arc::clone(server),
         caller,
         ids,
-        query: Query::parse(parts.uri.query().unwrap_or_default())?,
+        query,
         headers: parts.headers,
         body,
     })
@@ -288,7 +296,6 @@ fn check_host(headers: &HeaderMap) -> Answered<()> {
 }
 
 fn check_beta(headers: &HeaderMap) -> Answered<()> {
-    const BETA: &str = "agents=v1";
     let given = headers.get_all("openai-beta").into_iter();
     let mut words = given
         .filter_map(|value| value.to_str().ok())
@@ -308,6 +315,7 @@ async fn call(call: Call, asked: Asked) -> Answered {
     match call {
         Call::Health => Ok((StatusCode::OK, "ok\n").into_response()),
         Call::Ready => ready(&asked.server).await,
+        Call::OpenApi => openapi::show(asked).await,
         Call::Metrics => metrics::page(asked).await,
         Call::CreateAgent => agents::create(asked).await,
         Call::ListAgents => agents::list(asked).await,

@@ -15,6 +15,7 @@ mod files;
 mod limits;
 mod metrics;
 mod multipart;
+mod openapi;
 mod patient;
 mod query;
 mod rates;
@@ -43,6 +44,8 @@ use metrics::Traffic;
 use rates::Rates;
 use routes::{ROUTES, Verb};
 use tls::Tls;
+
+pub use openapi::document;
 
 /// Who may ask.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -39,7 +39,7 @@ pub(super) async fn list(mut asked: Asked) -> Answered {
     let page = asked.query.take_page()?;
     let filter = SessionFilter {
         agent_id: asked.query.take("agent_id"),
-        metadata: asked.query.take_map("metadata"),
+        metadata: asked.query.take_metadata("metadata")?,
         status: Vec::new(),
     };
     asked.no_more_query()?;
