@@ -10,8 +10,8 @@ use super::parameter::Parameter::{self, *};
 use crate::api::strict::{Forms, Read};
 use crate::api::{
     Agent, AgentCreateParams, AgentDeleted, AgentSession, AgentSessionDeleted, AgentUpdateParams,
-    Event, EventCreateParams, FileDeleted, FileObject, FilePurpose, Item, Page, SessionArtifact,
-    SessionCreateParams, SessionTrace, SessionUpdateParams, Subagent, Turn, Words,
+    Event, EventCreateParams, FileDeleted, FileObject, FilePurpose, Item, Page, RECEIPT_HEADER,
+    SessionArtifact, SessionCreateParams, SessionTrace, SessionUpdateParams, Subagent, Turn, Words,
 };
 use crate::server::files::LIFETIMES_S;
 use crate::server::routes::Call;
@@ -184,13 +184,13 @@ pub(in crate::server) fn describe(call: Call) -> Option<Describe> {
             "Whether the store answers",
             gives_content("It does.", vec![("text/plain", text)]),
         ),
+        Call::Metrics => Describe::new(
+            "Numbers for who watches over it, in the text format of Prometheus",
+            gives_content("All of them.", vec![("text/plain", text)]),
+        ),
         Call::OpenApi => Describe::new(
             "This document",
             gives_content("OpenAPI 3.1.", vec![(JSON, anything)]),
-        ),
-        Call::Metrics => Describe::new(
-            "Numbers about this server at work",
-            gives_content("Prometheus's text format.", vec![("text/plain", text)]),
         ),
         Call::CreateAgent
         | Call::ListAgents
@@ -361,6 +361,10 @@ fn of_events(call: Call) -> Describe {
                         "x-receipt-repeated",
                         "`true` if the same had been accepted before under this key.",
                     ),
+                    (
+                        RECEIPT_HEADER,
+                        "The whole receipt as JSON: what became of each input, and the Turn that it goes to. Left out when it would be too long.",
+                    ),
                 ],
             };
             let text = json!([{"type": "input_text", "text": "Hello"}]);
@@ -379,7 +383,7 @@ fn of_events(call: Call) -> Describe {
                 "Streams what happens in a Session",
                 gives_content(what, vec![("text/event-stream", events)]),
             )
-            .query(&[IncludeObfuscation, Stream, AfterEvent])
+            .query(&[IncludeObfuscation, Stream, AfterEvent, Follow])
             .headers(&[LastEventId])
         }
     }

@@ -23,6 +23,7 @@ pub(in crate::server) enum Parameter {
     IncludeObfuscation,
     Stream,
     AfterEvent,
+    Follow,
     IdempotencyKey,
     LastEventId,
     OpenAiBeta,
@@ -41,6 +42,7 @@ impl Parameter {
             Parameter::Metadata => "metadata",
             Parameter::IncludeObfuscation => "include_obfuscation",
             Parameter::Stream => "stream",
+            Parameter::Follow => "follow",
             Parameter::IdempotencyKey => "Idempotency-Key",
             Parameter::LastEventId => "Last-Event-ID",
             Parameter::OpenAiBeta => "OpenAI-Beta",
@@ -95,6 +97,7 @@ impl Parameter {
             Parameter::IncludeObfuscation => "Whether events are padded to random lengths.",
             Parameter::Stream => "Says what this route does anyway.",
             Parameter::AfterEvent => "Replays everything behind this event, then goes on live.",
+            Parameter::Follow => "`false`: ends with what has happened so far.",
             Parameter::IdempotencyKey => {
                 "The same request under the same key happens once; another body under it is refused."
             }
@@ -124,7 +127,7 @@ impl Parameter {
                 schema["propertyNames"]["minLength"] = 1.into();
                 schema
             }
-            Parameter::IncludeObfuscation | Parameter::Stream => {
+            Parameter::IncludeObfuscation | Parameter::Stream | Parameter::Follow => {
                 json!({"type": "boolean", "default": true})
             }
             Parameter::IdempotencyKey => json!({
