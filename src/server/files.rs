@@ -64,7 +64,7 @@ pub(super) async fn create(mut asked: Asked) -> Answered {
     };
     if ended.is_err() {
         core.give_up_upload(&upload).await;
-        body::drain(form.into_pieces());
+        body::drain(form.into_pieces(), body::DRAIN_BYTES);
     }
     shown(&ended?)
 }

@@ -5,6 +5,9 @@ use crate::api::{ApiError, DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, Metadata, Order, 
 use crate::engine::read::ListQuery;
 use crate::server::openapi::Parameter;
 
+/// Parameters of one query. Nothing here has so many, and each is compared with all.
+const MAX_PARAMETERS: usize = 64;
+
 /// Names and values that nobody has taken yet.
 #[derive(Debug, Default)]
 pub(super) struct Query(Vec<(String, String)>);
@@ -17,6 +20,10 @@ impl Query {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let bad =
                 || ApiError::invalid_request("", format!("The query can't be read at '{pair}'."));
+            if pairs.len() == MAX_PARAMETERS {
+                let message = format!("The query has more than {MAX_PARAMETERS} parameters.");
+                return Err(ApiError::invalid_request("", message));
+            }
             let name = decoded(name).ok_or_else(bad)?;
             let value = decoded(value).ok_or_else(bad)?;
             if pairs.iter().any(|(known, _)| *known == name) {

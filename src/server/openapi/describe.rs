@@ -196,6 +196,10 @@ pub(in crate::server) fn describe(call: Call) -> Option<Describe> {
             "Whether the store answers",
             gives_content("It does.", vec![("text/plain", text)]),
         ),
+        Call::Metrics => Describe::new(
+            "Numbers for who watches over it, in the text format of Prometheus",
+            gives_content("All of them.", vec![("text/plain", text)]),
+        ),
         Call::OpenApi => Describe::new(
             "This document",
             gives_content("OpenAPI 3.1.", vec![(JSON, anything)]),
@@ -312,7 +316,7 @@ fn of_files(call: Call) -> Describe {
             })
             .makes("file_id", "/id"),
         Call::ListFiles => {
-            Describe::list::<FileObject>("Lists files").query(&[After, FilesLimit, Order, Purpose])
+            Describe::list::<FileObject>("Lists files").query(&[After, FileLimit, Order, Purpose])
         }
         Call::DeleteFile => Describe::new("Deletes a file", gives::<FileDeleted>("It is deleted.")),
         Call::GetFileContent => Describe::new(

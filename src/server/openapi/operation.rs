@@ -154,7 +154,13 @@ fn operation_id(route: &Route) -> String {
     if let Some(first) = name.get_mut(..1) {
         first.make_ascii_lowercase();
     }
-    name
+    // Some calls answer several routes.
+    let same = ROUTES.iter().filter(|other| other.call == route.call);
+    let before = same.take_while(|other| other.path != route.path).count();
+    match before {
+        0 => name,
+        _ => format!("{name}{}", before + 1),
+    }
 }
 
 /// What may be answered instead of what was asked for.

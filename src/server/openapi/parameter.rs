@@ -14,7 +14,7 @@ use crate::server::files::PAGE_FILES;
 pub(in crate::server) enum Parameter {
     After,
     Limit,
-    FilesLimit,
+    FileLimit,
     Order,
     Purpose,
     AgentId,
@@ -33,9 +33,9 @@ impl Parameter {
     pub(in crate::server) fn name(self) -> &'static str {
         match self {
             Parameter::After | Parameter::AfterEvent => "after",
-            Parameter::Limit | Parameter::FilesLimit => "limit",
-            Parameter::Purpose => "purpose",
+            Parameter::Limit | Parameter::FileLimit => "limit",
             Parameter::Order => "order",
+            Parameter::Purpose => "purpose",
             Parameter::AgentId => "agent_id",
             Parameter::EnvironmentId => "environment_id",
             Parameter::Metadata => "metadata",
@@ -84,9 +84,9 @@ impl Parameter {
     fn words(self) -> &'static str {
         match self {
             Parameter::After => "Continues the list behind this id.",
-            Parameter::Purpose => "Only files for this.",
-            Parameter::Limit | Parameter::FilesLimit => "Elements of a page at most.",
+            Parameter::Limit | Parameter::FileLimit => "Elements of a page at most.",
             Parameter::Order => "By time of creation.",
+            Parameter::Purpose => "Only files for this.",
             Parameter::AgentId => "Only Sessions created from this saved Agent.",
             Parameter::EnvironmentId => "Only of this environment.",
             Parameter::Metadata => {
@@ -110,8 +110,8 @@ impl Parameter {
             | Parameter::EnvironmentId
             | Parameter::AfterEvent
             | Parameter::LastEventId => json!({"type": "string"}),
-            Parameter::Limit => limit(DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT),
-            Parameter::FilesLimit => limit(PAGE_FILES, PAGE_FILES),
+            Parameter::Limit => limit(MAX_PAGE_LIMIT, DEFAULT_PAGE_LIMIT),
+            Parameter::FileLimit => limit(PAGE_FILES, PAGE_FILES),
             Parameter::Purpose => schema_of::<FilePurpose>().to_value(),
             Parameter::Order => {
                 let mut schema = schema_of::<Order>().to_value();
@@ -136,6 +136,6 @@ impl Parameter {
     }
 }
 
-fn limit(default: u32, max: u32) -> Value {
-    json!({"type": "integer", "minimum": 1, "maximum": max, "default": default})
+fn limit(most: u32, default: u32) -> Value {
+    json!({"type": "integer", "minimum": 1, "maximum": most, "default": default})
 }
