@@ -10,8 +10,8 @@ use super::parameter::Parameter::{self, *};
 use crate::api::strict::{Forms, Read};
 use crate::api::{
     Agent, AgentCreateParams, AgentDeleted, AgentSession, AgentSessionDeleted, AgentUpdateParams,
-    Event, EventCreateParams, FileDeleted, FileObject, FilePurpose, Item, Page, SessionArtifact,
-    SessionCreateParams, SessionTrace, SessionUpdateParams, Subagent, Turn, Words,
+    Event, EventCreateParams, FileDeleted, FileObject, FilePurpose, Item, Page, RECEIPT_HEADER,
+    SessionArtifact, SessionCreateParams, SessionTrace, SessionUpdateParams, Subagent, Turn, Words,
 };
 use crate::server::files::LIFETIMES_S;
 use crate::server::routes::Call;
@@ -316,7 +316,7 @@ fn of_files(call: Call) -> Describe {
             })
             .makes("file_id", "/id"),
         Call::ListFiles => {
-            Describe::list::<FileObject>("Lists files").query(&[After, FileLimit, Order, Purpose])
+            Describe::list::<FileObject>("Lists files").query(&[After, FilesLimit, Order, Purpose])
         }
         Call::DeleteFile => Describe::new("Deletes a file", gives::<FileDeleted>("It is deleted.")),
         Call::GetFileContent => Describe::new(
@@ -375,6 +375,10 @@ fn of_events(call: Call) -> Describe {
                         "x-receipt-repeated",
                         "`true` if the same had been accepted before under this key.",
                     ),
+                    (
+                        RECEIPT_HEADER,
+                        "The whole receipt as JSON: what became of each input, and the Turn that it goes to. Left out when it would be too long.",
+                    ),
                 ],
             };
             let text = json!([{"type": "input_text", "text": "Hello"}]);
@@ -393,7 +397,7 @@ fn of_events(call: Call) -> Describe {
                 "Streams what happens in a Session",
                 gives_content(what, vec![("text/event-stream", events)]),
             )
-            .query(&[IncludeObfuscation, Stream, AfterEvent])
+            .query(&[IncludeObfuscation, Stream, AfterEvent, Follow])
             .headers(&[LastEventId])
         }
     }
