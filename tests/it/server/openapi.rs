@@ -93,6 +93,33 @@ async fn it_is_shown_to_everybody_as_it_is() {
 }
 
 #[tokio::test]
+async fn a_filter_of_metadata_obeys_the_rules_of_metadata() {
+    let api = Api::new();
+    for query in [
+        "metadata[]=x".to_owned(),
+        format!("metadata[k]={}", "v".repeat(513)),
+    ] {
+        let path = format!("/agents/sessions?{query}");
+        let (status, error) = refusal(api.request("GET", &path)).await;
+        let param = error["param"].as_str().unwrap_or_default();
+        assert!(
+            status == 400 && param.starts_with("metadata"),
+            "{query}: {error}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_a_stream_does_anyway_is_said_with_a_boolean() {
+    let api = Api::new();
+    let session = api.session("@say hello").await;
+    let path = format!("/agents/sessions/{session}/events");
+    let (status, error) = refusal(api.request("GET", &format!("{path}?stream=1"))).await;
+    assert_eq!((status, error["param"].as_str()), (400, Some("stream")));
+    api.stream(&session, "?stream=true").await;
+}
+
+#[tokio::test]
 async fn a_parameter_of_another_route_is_refused() {
     let api = Api::new();
     for (path, name) in [
