@@ -22,6 +22,7 @@ pub mod delivery;
 pub mod dispatch;
 pub mod draft;
 mod driven;
+pub mod embedded;
 pub mod environment;
 pub mod erase;
 pub mod error;
