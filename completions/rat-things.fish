@@ -44,6 +44,7 @@ complete -c rat-things -n "__fish_rat_things_needs_command" -s v -l verbose -d '
 complete -c rat-things -n "__fish_rat_things_needs_command" -l no-input -d 'Never ask; fail where an answer would be needed'
 complete -c rat-things -n "__fish_rat_things_needs_command" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_needs_command" -s V -l version -d 'Print version'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "tui" -d 'Browse Sessions, follow one live, write to its agent'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "sessions" -d 'Create Sessions, talk to them, and see what they did'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "artifacts" -d 'Get the files that Sessions made'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "agents" -d 'Saved Agents: named configurations that Sessions are created from'
@@ -57,6 +58,26 @@ complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "config" -d 'T
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "version" -d 'Print versions: this program, the API it speaks, the daemon that runs'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "help" -d 'Explain a command, an error code, or a topic: exit-codes, environment, formats'
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l ascii -d 'Draw marks and lines in ASCII'
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'

@@ -3,6 +3,7 @@
 //! The map, from the outside in:
 //!
 //! - [`cli`] is the face on a terminal and in a pipe. It parses, calls the engine and prints.
+//! - [`tui`] is the face that fills a terminal: lists, a transcript that moves, a message that is written.
 //! - [`server`] is the face over HTTP: the Agents API.
 //! - [`engine`] is the core: the rules and the journey of one input. It has no IO of its own.
 //! - [`backend`] is the world: SQLite, files, processes, sandboxes, models behind the engine's ports.
@@ -17,3 +18,4 @@ pub mod cli;
 pub mod engine;
 pub mod server;
 pub mod text;
+pub mod tui;

@@ -3,6 +3,8 @@
 //! An addition of this project to the Agents API, which promises nothing about an accepted input. Over HTTP it travels in a header,
 //! because the answer has no body.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::api::words::{object_name, words};
@@ -86,6 +88,36 @@ words! {
         AnotherTurnActive = "another_turn_active",
         /// A tool result: the same answer had been given before.
         AlreadyAnswered = "already_answered",
+    }
+}
+
+impl fmt::Display for Became {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Became::Started { turn_id } => write!(f, "starts {turn_id}"),
+            Became::Steered { turn_id } => write!(f, "goes to the active {turn_id}"),
+            Became::Queued { turn_id, position } => {
+                write!(f, "queued as {turn_id}, behind {position}")
+            }
+            Became::Cancelled { turn_id } => write!(f, "cancelled {turn_id}"),
+            Became::Cancelling { turn_id } => write!(f, "cancelling {turn_id}"),
+            Became::Answered { turn_id } => write!(f, "answers {turn_id}"),
+            Became::Nothing { result, turn_id } => match (result, turn_id) {
+                (NothingToDo::NoActiveTurn, _) => f.write_str("nothing to do: no turn is active"),
+                (NothingToDo::AlreadyFinished, _) => {
+                    f.write_str("nothing to do: that turn is over")
+                }
+                (NothingToDo::AnotherTurnActive, Some(turn_id)) => {
+                    write!(f, "nothing done: another turn is active, {turn_id}")
+                }
+                (NothingToDo::AnotherTurnActive, None) => {
+                    f.write_str("nothing done: another turn is active")
+                }
+                (NothingToDo::AlreadyAnswered, _) => {
+                    f.write_str("nothing to do: the same answer was given before")
+                }
+            },
+        }
     }
 }
 

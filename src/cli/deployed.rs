@@ -1,6 +1,7 @@
 //! Where a profile's Sessions live, for commands that do not care where: the store of this machine, or a server.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use super::Context;
 use super::compose::{self, Local};
@@ -12,7 +13,7 @@ use crate::engine::ports::Deployment;
 
 /// See the module. It is the deployment itself, and knows whether somebody has to work here on what it accepted.
 pub struct Deployed {
-    deployment: Box<dyn Deployment>,
+    deployment: Arc<dyn Deployment>,
     local: Option<Local>,
 }
 
@@ -28,7 +29,7 @@ impl Deployed {
     /// The engine in this process.
     pub fn here(local: Local) -> Deployed {
         Deployed {
-            deployment: Box::new(local.deployment()),
+            deployment: Arc::new(local.deployment()),
             local: Some(local),
         }
     }
@@ -36,9 +37,14 @@ impl Deployed {
     /// A server somewhere.
     pub fn elsewhere(deployment: Box<dyn Deployment>) -> Deployed {
         Deployed {
-            deployment,
+            deployment: Arc::from(deployment),
             local: None,
         }
+    }
+
+    /// The port, for who keeps it.
+    pub fn port(&self) -> Arc<dyn Deployment> {
+        Arc::clone(&self.deployment)
     }
 
     /// Makes sure that somebody works on what was accepted, where that is up to this machine.

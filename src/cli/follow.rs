@@ -6,13 +6,13 @@
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::foretaste::Foretaste;
 use super::out::{CliError, LineKind, Live, Out, Say, codes};
 use super::show;
 use crate::api::{
     AgentSession, CallStatus, HasId, Item, RequiredAction, SessionStatus, Turn, TurnStatus, Words,
 };
-use crate::engine::ports::{Deployment, TurnRead};
+use crate::engine::foretaste::Foretaste;
+use crate::engine::ports::{Deployment, LivePart, TurnRead};
 use crate::engine::read::ListQuery;
 
 /// How far to follow.
@@ -97,7 +97,7 @@ pub async fn follow(
             if let Some(followed) = over {
                 return Ok(followed);
             }
-            live.writing(foretaste.shown())?;
+            live.writing(being_written(&foretaste))?;
             live.status(now);
             let signs = watch.changed().await?;
             if !signs.notes.is_empty() {
@@ -112,6 +112,17 @@ pub async fn follow(
         followed = steps => followed,
         () = interrupts.heard() => Ok(Followed::Detached),
     }
+}
+
+/// The line that a text which is being written has in a transcript.
+fn being_written(foretaste: &Foretaste) -> Option<(LineKind, &str)> {
+    let (part, text) = foretaste.shown()?;
+    let kind = match part {
+        LivePart::Message => LineKind::Agent,
+        LivePart::Summary(_) => LineKind::Thought,
+        LivePart::Output => LineKind::Output,
+    };
+    Some((kind, text))
 }
 
 /// Items in order, each once.

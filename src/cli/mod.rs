@@ -12,7 +12,6 @@ pub mod deployed;
 mod doctor;
 pub mod failure;
 pub mod follow;
-mod foretaste;
 mod fsck;
 mod input;
 mod key;
@@ -27,6 +26,7 @@ pub mod sessions;
 pub mod show;
 mod span;
 mod topics;
+mod tui;
 mod version;
 pub mod worker;
 
@@ -72,6 +72,8 @@ pub struct Cli {
     reason = "parsed once in the life of the process"
 )]
 pub enum Command {
+    /// Browse Sessions, follow one live, write to its agent
+    Tui(tui::Args),
     /// Create Sessions, talk to them, and see what they did
     #[command(subcommand)]
     Sessions(sessions::Command),
@@ -160,6 +162,7 @@ pub fn main() -> ExitCode {
     let mut console = Console::open(&cli.output, &ui, &vars, now_ms);
     // What works without a configuration works with one that is wrong.
     let command = match cli.command {
+        None if tui::can_be_shown(&console) => Command::Tui(tui::Args::default()),
         None => {
             let result = command_line::print_help(&mut console, &[]);
             return console.end(result);
@@ -178,7 +181,10 @@ pub fn main() -> ExitCode {
         }
         Some(command) => command,
     };
-    start_log(&command, &cli.output, &vars);
+    // A log on the terminal would be written over the screen.
+    if !(matches!(command, Command::Tui(_)) && console.terminal.stderr.tty) {
+        start_log(&command, &cli.output, &vars);
+    }
     let settings = match (settings, &command) {
         (Ok(settings), _) => settings,
         (Err(error), Command::Doctor(_)) => {
@@ -197,8 +203,8 @@ pub fn main() -> ExitCode {
 }
 
 fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
-    // A command that only asks needs one thread; what works for others needs all.
-    let mut runtime = match works_for_others(&command) {
+    // A command that only asks needs one thread; what works for others needs all, and so does a screen that never stands still.
+    let mut runtime = match works_for_others(&command) || matches!(command, Command::Tui(_)) {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),
     };
@@ -210,6 +216,7 @@ fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
     })?;
     let result = runtime.block_on(async {
         match command {
+            Command::Tui(args) => tui::run(context, args).await,
             Command::Sessions(command) => sessions::run(context, command).await,
             Command::Artifacts(command) => artifacts::run(context, command).await,
             Command::Agents(command) => agents::run(context, command).await,

@@ -31,6 +31,7 @@ mod feed;
 pub mod fence;
 pub mod files;
 pub mod finish;
+pub mod foretaste;
 pub mod fsck;
 pub mod history;
 pub mod ids;

@@ -32,6 +32,8 @@ mod shim;
 mod store_child;
 /// What a commit costs in syncs and pages.
 mod sync_counts;
+/// The screen: decided, drawn, and in a terminal.
+mod tui;
 /// The commit that stores are measured with, shared with the benches.
 #[path = "../../benches/workload.rs"]
 mod workload;

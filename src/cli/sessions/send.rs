@@ -1,6 +1,6 @@
 //! `sessions send`
 
-use crate::api::{Became, Delivery, InputEvent, InputMessage, MessageInput, NothingToDo, Receipt};
+use crate::api::{Delivery, InputEvent, InputMessage, MessageInput, Receipt};
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::follow::From;
@@ -57,7 +57,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     }
     if context.console.out.format().is_for_people() {
         for outcome in &submitted.receipt.outcomes {
-            context.console.say.note(in_words(outcome));
+            context.console.say.note(outcome.to_string());
         }
     }
     super::create::finish(context, &*of, &session, from).await
@@ -74,34 +74,9 @@ pub(super) async fn submit(
     sent.map_err(|error| key.explain(error))
 }
 
-/// What became of an input, in words.
-pub(super) fn in_words(outcome: &Became) -> String {
-    match outcome {
-        Became::Started { turn_id } => format!("starts {turn_id}"),
-        Became::Steered { turn_id } => format!("goes to the active {turn_id}"),
-        Became::Queued { turn_id, position } => format!("queued as {turn_id}, behind {position}"),
-        Became::Cancelled { turn_id } => format!("cancelled {turn_id}"),
-        Became::Cancelling { turn_id } => format!("cancelling {turn_id}"),
-        Became::Answered { turn_id } => format!("answers {turn_id}"),
-        Became::Nothing { result, turn_id } => match (result, turn_id) {
-            (NothingToDo::NoActiveTurn, _) => "nothing to do: no turn is active".to_owned(),
-            (NothingToDo::AlreadyFinished, _) => "nothing to do: that turn is over".to_owned(),
-            (NothingToDo::AnotherTurnActive, Some(turn_id)) => {
-                format!("nothing done: another turn is active, {turn_id}")
-            }
-            (NothingToDo::AnotherTurnActive, None) => {
-                "nothing done: another turn is active".to_owned()
-            }
-            (NothingToDo::AlreadyAnswered, _) => {
-                "nothing to do: the same answer was given before".to_owned()
-            }
-        },
-    }
-}
-
 /// The receipt as a document.
 pub(super) fn print_receipt(context: &mut Context, receipt: &Receipt) -> Result<(), CliError> {
-    let words: Vec<String> = receipt.outcomes.iter().map(in_words).collect();
+    let words: Vec<String> = receipt.outcomes.iter().map(ToString::to_string).collect();
     let became = match words.is_empty() {
         true => "accepted".to_owned(),
         false => words.join("; "),

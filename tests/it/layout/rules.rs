@@ -21,6 +21,7 @@ const MAY_ALSO_USE: &[(&str, &str)] = &[
     ("src/cli/compose.rs", "backend"),
     ("src/cli/daemon/http.rs", "server"),
     ("src/cli/daemon/tls.rs", "server"),
+    ("src/cli/tui.rs", "tui"),
 ];
 
 /// What a folder never names, in tests neither. A path is forbidden wherever it occurs in a longer one.

@@ -1,10 +1,9 @@
-//! What a person sees of a text that is being written, for as long as its Item is not complete.
+//! Foretaste: what a person sees of a text that is being written, for as long as its Item is not complete. Pure, shared by all faces.
 
 use std::collections::VecDeque;
 
-use super::out::LineKind;
-use crate::engine::overhear::Joins;
-use crate::engine::ports::{LivePart, Written};
+use super::overhear::Joins;
+use super::ports::{LivePart, Written};
 
 /// Of a text that is being written, this much of its end is kept.
 const KEPT_BYTES: usize = 8 << 10;
@@ -14,7 +13,7 @@ const COMPLETE_KEPT: usize = 64;
 const MISSING: &str = "…";
 
 /// The text that is being written now, as a person is shown it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Foretaste {
     now: Option<(String, LivePart)>,
     text: String,
@@ -60,15 +59,10 @@ impl Foretaste {
         self.text.clear();
     }
 
-    /// What it is, and what there is of it.
-    pub fn shown(&self) -> Option<(LineKind, &str)> {
+    /// Which text it is, and what there is of it.
+    pub fn shown(&self) -> Option<(LivePart, &str)> {
         let (_, part) = self.now.as_ref()?;
-        let kind = match part {
-            LivePart::Message => LineKind::Agent,
-            LivePart::Summary(_) => LineKind::Thought,
-            LivePart::Output => LineKind::Output,
-        };
-        Some((kind, without_begun_escape(&self.text)))
+        Some((*part, without_begun_escape(&self.text)))
     }
 
     fn keep_end(&mut self) {
@@ -114,13 +108,13 @@ mod tests {
         let output = |text: &str| written(4, LivePart::Output, Joins::Directly, text);
         let message = |joins, text: &str| written(5, LivePart::Message, joins, text);
         foretaste.update(vec![output("a"), output("b")]);
-        assert_eq!(foretaste.shown(), Some((LineKind::Output, "ab")));
+        assert_eq!(foretaste.shown(), Some((LivePart::Output, "ab")));
         foretaste.update(vec![message(Joins::BehindGap, "so")]);
-        assert_eq!(foretaste.shown(), Some((LineKind::Agent, "…so")));
+        assert_eq!(foretaste.shown(), Some((LivePart::Message, "…so")));
         foretaste.update(vec![message(Joins::Anew, "now")]);
-        assert_eq!(foretaste.shown(), Some((LineKind::Agent, "now")));
+        assert_eq!(foretaste.shown(), Some((LivePart::Message, "now")));
         foretaste.complete(Some("item_4"));
-        assert_eq!(foretaste.shown(), Some((LineKind::Agent, "now")));
+        assert_eq!(foretaste.shown(), Some((LivePart::Message, "now")));
         foretaste.complete(Some("item_5"));
         assert_eq!(foretaste.shown(), None);
     }

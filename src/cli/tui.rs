@@ -1,0 +1,145 @@
+//! `tui`: the screen over the profile's Sessions.
+
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::{mpsc, oneshot};
+
+use super::Context;
+use super::compose;
+use super::deployed::Deployed;
+use super::out::{CliError, Console, Facts, OutputArgs, codes};
+use super::resolve;
+use crate::text::Glyphs;
+use crate::tui::screen::{self, Left, Options, ScreenError};
+use crate::tui::state::About;
+
+/// Browse Sessions, follow one live, write to its agent.
+#[derive(Debug, Default, clap::Args)]
+#[command(after_help = "Examples:
+  rat-things tui
+  rat-things tui sess_7f --ascii")]
+pub struct Args {
+    /// The Session to open: its id, or the beginning of it
+    session: Option<String>,
+    /// Draw marks and lines in ASCII
+    #[arg(long)]
+    ascii: bool,
+}
+
+/// Whether there is a terminal that a screen can be drawn on.
+pub fn can_be_shown(console: &Console) -> bool {
+    let terminal = &console.terminal;
+    terminal.stdin_tty && terminal.stdout.tty && !terminal.dumb
+}
+
+/// Runs the command.
+pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
+    if !can_be_shown(&context.console) {
+        let message =
+            "a screen needs a terminal that can move its cursor, on standard input and output";
+        return Err(CliError::usage(message).hint("`rat-things sessions list` prints instead"));
+    }
+    let of = compose::deployment(&context.settings).await?;
+    let session = match &args.session {
+        Some(typed) => Some(resolve::session(&*of, typed).await?),
+        None => None,
+    };
+    let stdout = context.console.terminal.stdout;
+    let glyphs = match (args.ascii, stdout.glyphs) {
+        (true, Glyphs::Unicode) => Glyphs::Ascii,
+        (_, glyphs) => glyphs,
+    };
+    let settings = &context.settings;
+    let options = Options {
+        about: About {
+            profile: settings.profile.value.clone(),
+            place: match &settings.server {
+                Some(server) => server.base_url.clone(),
+                None => settings.data_dir.value.display().to_string(),
+            },
+            read_only: settings.read_only,
+            glyphs,
+        },
+        colour: stdout.colour,
+        session,
+        seed: compose::random_key(),
+        editor: ["VISUAL", "EDITOR"]
+            .iter()
+            .find_map(|name| context.vars.text(name)),
+        now_ms: compose::now_ms,
+    };
+    let (workers, asked) = mpsc::channel(1);
+    let screen = screen::run(of.port(), workers, options);
+    // What commands say goes to the screen, instead of the terminal that the screen is drawn on.
+    let said = Said::default();
+    let quiet = Console::over(
+        std::io::sink(),
+        said.clone(),
+        Facts::default(),
+        &OutputArgs::default(),
+        &context.settings.ui,
+        &context.vars,
+        compose::now_ms(),
+    );
+    let console = std::mem::replace(&mut context.console, quiet);
+    let left = tokio::select! {
+        left = screen => left,
+        () = keep_workers(context, &of, &said, asked) => Ok(Left::Ended),
+    };
+    context.console = console;
+    match left {
+        Ok(Left::Quit) => Ok(()),
+        Ok(Left::Ended) => Err(CliError::interrupted()),
+        Err(ScreenError::Terminal(error)) => {
+            let message = format!("the terminal can't be used: {error}");
+            Err(CliError::new(codes::UNAVAILABLE, message).because(error))
+        }
+        Err(error @ ScreenError::Panicked) => Err(CliError::bug(error.to_string())),
+    }
+}
+
+/// Makes sure that somebody works on what was accepted, as often as it is asked for.
+async fn keep_workers(
+    context: &mut Context,
+    of: &Deployed,
+    said: &Said,
+    mut asked: mpsc::Receiver<oneshot::Sender<Option<String>>>,
+) {
+    while let Some(answer) = asked.recv().await {
+        of.ensure_daemon(context).await;
+        // The screen may have been left meanwhile.
+        let _ = answer.send(said.take_line());
+    }
+    std::future::pending::<()>().await;
+}
+
+/// What was said, kept.
+#[derive(Clone, Default)]
+struct Said(Arc<Mutex<Vec<u8>>>);
+
+impl Said {
+    /// What was said since it was taken last, in one line.
+    fn take_line(&self) -> Option<String> {
+        let bytes = self
+            .0
+            .lock()
+            .map(|mut said| std::mem::take(&mut *said))
+            .unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        Some(lines.join("; ")).filter(|line| !line.is_empty())
+    }
+}
+
+impl std::io::Write for Said {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if let Ok(mut said) = self.0.lock() {
+            said.extend_from_slice(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

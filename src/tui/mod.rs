@@ -1,0 +1,21 @@
+//! The terminal UI: Sessions, one Session, a message to its agent. It sees the engine through the one port that commands use, so a store
+//! on this machine and a server look the same.
+//!
+//! [`update`] decides, [`view`] draws, [`world`] fetches and sends, [`screen`] owns the terminal. Deciding and drawing are pure, so that tests
+//! are the world. Surprising: nothing is drawn on a clock; a frame follows only from something that changed what is shown.
+
+pub mod action;
+pub mod composer;
+mod edit;
+pub mod field;
+pub mod filter;
+pub mod msg;
+pub mod screen;
+pub mod session;
+pub mod sessions;
+pub mod state;
+pub mod transcript;
+pub mod update;
+pub mod view;
+pub mod window;
+pub mod world;

@@ -1,0 +1,147 @@
+//! Everything that can happen to the screen, and everything that it can ask for. Both are plain data, so that a test can be the world.
+
+use std::collections::BTreeSet;
+
+use crossterm::event::KeyEvent;
+
+use super::filter::Filter;
+use super::window::{Chunk, Where};
+use crate::api::{AgentSession, InputEvent, Item, Turn};
+use crate::engine::error::EngineError;
+use crate::engine::ports::{DeploymentError, Signs, Submitted};
+
+/// Something happened.
+#[derive(Clone, Debug)]
+pub enum Msg {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// Text was pasted.
+    Paste(String),
+    /// The terminal has this size now: columns, rows.
+    Resize(u16, u16),
+    /// It is so late; once a second.
+    Tick(u64),
+    /// Sessions were read.
+    Listed {
+        /// Which request this answers.
+        ticket: u64,
+        /// The rows.
+        result: Result<Chunk<AgentSession>, Trouble>,
+    },
+    /// A Session was looked at.
+    Looked {
+        /// Which request this answers.
+        ticket: u64,
+        /// What was seen.
+        result: Result<Box<Look>, Trouble>,
+    },
+    /// What was watched may have changed.
+    Signs {
+        /// The Session.
+        session: String,
+        /// What came, or why watching broke off.
+        result: Result<Signs, Trouble>,
+    },
+    /// A submission was answered.
+    Sent {
+        /// The Session.
+        session: String,
+        /// Its key.
+        key: String,
+        /// The receipt.
+        result: Result<Submitted, Trouble>,
+        /// What a person should know of who works on it.
+        note: Option<String>,
+    },
+    /// The editor was left.
+    Edited(Result<String, String>),
+}
+
+/// The screen wants something done.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Read Sessions; a newer request replaces this one.
+    List {
+        /// Repeated in the answer.
+        ticket: u64,
+        /// Which rows.
+        at: Where,
+        /// At most so many.
+        limit: usize,
+        /// In which order.
+        oldest_first: bool,
+        /// Which of them.
+        filter: Filter,
+    },
+    /// Look at a Session; a newer request replaces this one.
+    Look(LookAsk),
+    /// Watch this Session, and no other.
+    Watch(String),
+    /// Watch none.
+    Unwatch,
+    /// Submit an input.
+    Send {
+        /// The Session.
+        session: String,
+        /// Under this key.
+        key: String,
+        /// The input.
+        event: Box<InputEvent>,
+    },
+    /// Let a person write in an editor, beginning with this.
+    Edit(String),
+    /// Stop until the shell continues this program.
+    Suspend,
+    /// Draw all of the screen.
+    Redraw,
+    /// Leave.
+    Quit,
+}
+
+/// What to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LookAsk {
+    /// Repeated in the answer.
+    pub ticket: u64,
+    /// The Session.
+    pub session: String,
+    /// Which Items.
+    pub items: Option<Where>,
+    /// Turns that are over and known.
+    pub known: BTreeSet<String>,
+}
+
+/// What was seen of a Session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Look {
+    /// The Session.
+    pub session: AgentSession,
+    /// Its newest Turns and those of the Items.
+    pub turns: Vec<Turn>,
+    /// Ids of the newest Turns, oldest first.
+    pub newest: Vec<String>,
+    /// Items.
+    pub items: Option<Chunk<Item>>,
+}
+
+/// Why something did not work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// In words.
+    pub words: String,
+    /// It may have happened all the same.
+    pub unknown: bool,
+}
+
+impl From<DeploymentError> for Trouble {
+    fn from(error: DeploymentError) -> Self {
+        Trouble {
+            words: error.to_string(),
+            unknown: matches!(
+                error,
+                DeploymentError::Uncertain { .. }
+                    | DeploymentError::Engine(EngineError::Unknown(_))
+            ),
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The terminal: taken, drawn on, given back whatever happens. The one part of this module that is not pure.
+//!
+//! It is given back when the screen is left, on a panic of any thread, on the signals that end a process, and for as long as the program is
+//! suspended or an editor is open.
+
+use std::io::{Stdout, Write, stdout};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crossterm::cursor::Show;
+use crossterm::event::{
+    DisableBracketedPaste, EnableBracketedPaste, Event, EventStream, KeyEventKind,
+};
+use crossterm::terminal::{
+    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use crossterm::{execute, queue};
+use futures_util::StreamExt;
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Rect;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+
+use super::edit::edit;
+use super::msg::{Effect, Msg};
+use super::state::{About, State};
+use super::update::{start, update};
+use super::view;
+use super::world::{Workers, World};
+use crate::engine::ports::Deployment;
+
+/// Between two frames.
+const FRAME: Duration = Duration::from_millis(16);
+/// Between two looks at the clock.
+const TICK: Duration = Duration::from_secs(1);
+/// A program that was not stopped by its own request goes on after so long.
+const NOT_STOPPED: Duration = Duration::from_millis(500);
+/// Messages that wait for the screen.
+const MESSAGES: usize = 256;
+
+/// The terminal is ours.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Why the screen could not be shown, or not any longer.
+#[derive(Debug, thiserror::Error)]
+pub enum ScreenError {
+    /// The terminal does not do what it is told.
+    #[error("the terminal can't be used: {0}")]
+    Terminal(#[from] std::io::Error),
+    /// A mistake of ours; it was printed.
+    #[error("the screen was left because of a mistake in it")]
+    Panicked,
+}
+
+/// How the screen was left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Left {
+    /// A person left it.
+    Quit,
+    /// A signal ended it, or the terminal is gone.
+    Ended,
+}
+
+/// How the screen is opened.
+pub struct Options {
+    /// What does not change.
+    pub about: About,
+    /// Colours may be used.
+    pub colour: bool,
+    /// The Session to open.
+    pub session: Option<String>,
+    /// Random, so that no key and no file made of it was ever used.
+    pub seed: String,
+    /// A command line for a shell.
+    pub editor: Option<String>,
+    /// Unix milliseconds now.
+    pub now_ms: fn() -> u64,
+}
+
+/// Shows Sessions until it is left.
+///
+/// # Errors
+/// The terminal can't be used, or a mistake of ours. It is given back in any case.
+pub async fn run(
+    of: Arc<dyn Deployment>,
+    workers: Workers,
+    options: Options,
+) -> Result<Left, ScreenError> {
+    let panicked = give_back_on_panic();
+    let (mut ends, mut goes_on) = listen()?;
+    let (tell, mut told) = mpsc::channel(MESSAGES);
+    let mut screen = Screen::take(options.colour)?;
+    let size = screen.size()?;
+    let now_ms = (options.now_ms)();
+    let mut state = State::new(options.about, size, now_ms, options.seed.clone());
+    let mut world = World::new(of, tell, workers);
+    let mut effects = start(&mut state, options.session);
+    let mut tick = interval(TICK);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut next_frame = Instant::now();
+    let mut edits = 0_u64;
+    loop {
+        for effect in std::mem::take(&mut effects) {
+            match world.perform(effect) {
+                None | Some(Effect::List { .. } | Effect::Look(_) | Effect::Send { .. }) => {}
+                Some(Effect::Watch(_) | Effect::Unwatch) => {}
+                Some(Effect::Quit) => return Ok(Left::Quit),
+                Some(Effect::Redraw) => screen.forget()?,
+                Some(Effect::Suspend) => {
+                    screen.give_back();
+                    suspend(&mut goes_on).await?;
+                    screen.take_again()?;
+                    state.dirty = true;
+                }
+                Some(Effect::Edit(text)) => {
+                    screen.give_back();
+                    edits += 1;
+                    let name = format!("{}-draft-{edits}", options.seed);
+                    let edited = tokio::select! {
+                        edited = edit(options.editor.as_deref(), &text, &name) => edited,
+                        () = ended(&mut ends) => return Ok(Left::Ended),
+                    };
+                    screen.take_again()?;
+                    effects.extend(update(&mut state, Msg::Edited(edited)));
+                }
+            }
+        }
+        if !effects.is_empty() {
+            continue;
+        }
+        let msg = tokio::select! {
+            biased;
+            () = panicked.notified() => return Err(ScreenError::Panicked),
+            () = ended(&mut ends) => return Ok(Left::Ended),
+            _ = goes_on.recv() => {
+                screen.take_again()?;
+                state.dirty = true;
+                continue;
+            }
+            () = sleep_until(next_frame), if state.dirty => {
+                effects = screen.draw(&mut state)?;
+                next_frame = Instant::now() + FRAME;
+                continue;
+            }
+            event = screen.event() => match event {
+                Some(Ok(Event::Key(key))) if key.kind != KeyEventKind::Release => Msg::Key(key),
+                Some(Ok(Event::Paste(text))) => Msg::Paste(text),
+                Some(Ok(Event::Resize(columns, rows))) => Msg::Resize(columns, rows),
+                Some(Ok(_)) => continue,
+                Some(Err(_)) | None => return Ok(Left::Ended),
+            },
+            Some(msg) = told.recv() => msg,
+            _ = tick.tick() => Msg::Tick((options.now_ms)()),
+        };
+        effects = update(&mut state, msg);
+    }
+}
+
+/// Stops this program, with all that a shell started with it, until the shell continues it.
+async fn suspend(goes_on: &mut Signal) -> Result<(), ScreenError> {
+    rustix::process::kill_current_process_group(rustix::process::Signal::TSTP)
+        .map_err(std::io::Error::from)?;
+    // Another thread may be the one that takes the signal, so this one may run on for a moment.
+    let _ = tokio::time::timeout(NOT_STOPPED, goes_on.recv()).await;
+    Ok(())
+}
+
+/// The signals that end a process, and the one with which it goes on after it was stopped.
+fn listen() -> Result<([Signal; 3], Signal), ScreenError> {
+    let ends = [
+        signal(SignalKind::terminate())?,
+        signal(SignalKind::hangup())?,
+        signal(SignalKind::interrupt())?,
+    ];
+    Ok((ends, signal(SignalKind::from_raw(libc::SIGCONT))?))
+}
+
+async fn ended(ends: &mut [Signal; 3]) {
+    let [terminate, hangup, interrupt] = ends;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}
+
+/// The terminal, given back when this is dropped.
+struct Screen {
+    terminal: Terminal<CrosstermBackend<Stdout>>,
+    /// Not there while somebody else reads the terminal.
+    events: Option<EventStream>,
+    colour: bool,
+}
+
+impl Screen {
+    fn take(colour: bool) -> Result<Screen, ScreenError> {
+        take_terminal()?;
+        let terminal = Terminal::new(CrosstermBackend::new(stdout()));
+        let terminal = terminal.inspect_err(|_| give_back_terminal())?;
+        Ok(Screen {
+            terminal,
+            events: Some(EventStream::new()),
+            colour,
+        })
+    }
+
+    fn size(&self) -> Result<(u16, u16), ScreenError> {
+        let size = self.terminal.size()?;
+        Ok((size.width, size.height))
+    }
+
+    fn give_back(&mut self) {
+        self.events = None;
+        give_back_terminal();
+    }
+
+    fn take_again(&mut self) -> Result<(), ScreenError> {
+        take_terminal()?;
+        if self.events.is_none() {
+            self.events = Some(EventStream::new());
+        }
+        self.forget()
+    }
+
+    /// What is on the terminal is not known any more.
+    fn forget(&mut self) -> Result<(), ScreenError> {
+        // `clear` would ask the terminal where its cursor is, and wait for an answer that the reader of events may take.
+        let (columns, rows) = self.size()?;
+        Ok(self.terminal.resize(Rect::new(0, 0, columns, rows))?)
+    }
+
+    async fn event(&mut self) -> Option<std::io::Result<Event>> {
+        match &mut self.events {
+            Some(events) => events.next().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Draws the state, in the size that the terminal has now.
+    fn draw(&mut self, state: &mut State) -> Result<Vec<Effect>, ScreenError> {
+        let (columns, rows) = self.size()?;
+        let mut effects = Vec::new();
+        if state.size != (columns, rows) {
+            effects = update(state, Msg::Resize(columns, rows));
+        }
+        state.dirty = false;
+        let colour = self.colour;
+        self.terminal.draw(|frame| {
+            let drawn = view::draw(state, colour, frame.buffer_mut());
+            if let Some(cursor) = drawn.cursor {
+                frame.set_cursor_position(cursor);
+            }
+        })?;
+        Ok(effects)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
+fn take_terminal() -> Result<(), ScreenError> {
+    TAKEN.store(true, Ordering::SeqCst);
+    let taken = enable_raw_mode()
+        .and_then(|()| execute!(stdout(), EnterAlternateScreen, EnableBracketedPaste));
+    taken.inspect_err(|_| give_back_terminal())?;
+    Ok(())
+}
+
+/// The terminal as it was. Whatever fails, the rest is tried all the same.
+fn give_back_terminal() {
+    if !TAKEN.swap(false, Ordering::SeqCst) {
+        return;
+    }
+    let mut out = stdout();
+    let _ = queue!(out, DisableBracketedPaste, LeaveAlternateScreen, Show);
+    let _ = out.flush();
+    let _ = disable_raw_mode();
+}
+
+/// A panic is printed on a terminal that is as it was. Answers what is told of one.
+fn give_back_on_panic() -> Arc<Notify> {
+    let panicked = Arc::new(Notify::new());
+    let (tell, before) = (Arc::clone(&panicked), std::panic::take_hook());
+    std::panic::set_hook(Box::new(move |info| {
+        give_back_terminal();
+        before(info);
+        tell.notify_one();
+    }));
+    panicked
+}

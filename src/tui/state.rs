@@ -1,0 +1,151 @@
+//! All that the screen knows. `update` changes it, `view` draws it, and neither does anything else.
+
+use super::action::Place;
+use super::session::{Cancelling, Open};
+use super::sessions::Sessions;
+use super::transcript;
+use crate::text::Glyphs;
+
+/// Columns and rows of the smallest screen that is drawn.
+pub const LEAST: (u16, u16) = (60, 15);
+
+/// What does not change while the screen is open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct About {
+    /// Name of the profile.
+    pub profile: String,
+    /// Where the Sessions live, for a person.
+    pub place: String,
+    /// Nothing may be changed.
+    pub read_only: bool,
+    /// Characters that may leave.
+    pub glyphs: Glyphs,
+}
+
+/// Idempotency keys that were never used, made from one random seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keys {
+    seed: String,
+    used: u64,
+}
+
+impl Keys {
+    /// The next one.
+    pub fn spare(&self) -> String {
+        format!("{}-{}", self.seed, self.used)
+    }
+
+    /// The one that was given last is used now.
+    pub fn used(&mut self) {
+        self.used += 1;
+    }
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// What does not change.
+    pub about: About,
+    /// Columns and rows.
+    pub size: (u16, u16),
+    /// Unix milliseconds, as of the last tick.
+    pub now_ms: u64,
+    /// The list.
+    pub sessions: Sessions,
+    /// The Session that is open.
+    pub open: Option<Open>,
+    /// Drafts of Sessions that were left, by id.
+    pub drafts: std::collections::BTreeMap<String, super::composer::Composer>,
+    /// The help is open, scrolled by so many lines.
+    pub help: Option<usize>,
+    /// Said until the next key.
+    pub notice: Option<String>,
+    /// Where keys of submissions come from.
+    pub keys: Keys,
+    /// The next key that quits does so, whatever would be lost.
+    pub leaving: bool,
+    /// Something that is shown changed since it was drawn.
+    pub dirty: bool,
+}
+
+impl State {
+    /// An empty screen. `seed` is random, so that no key of it was ever used.
+    pub fn new(about: About, size: (u16, u16), now_ms: u64, seed: String) -> State {
+        State {
+            about,
+            size,
+            now_ms,
+            sessions: Sessions::default(),
+            open: None,
+            drafts: std::collections::BTreeMap::new(),
+            help: None,
+            notice: None,
+            keys: Keys { seed, used: 0 },
+            leaving: false,
+            dirty: true,
+        }
+    }
+
+    /// Where keys go.
+    pub fn place(&self) -> Place {
+        if self.help.is_some() {
+            return Place::Help;
+        }
+        match &self.open {
+            Some(open) if matches!(open.cancelling, Some(Cancelling::Asked(_))) => Place::Cancel,
+            Some(open) if open.composer.focused => Place::Composer,
+            Some(_) => Place::Session,
+            None if self.sessions.typing.is_some() => Place::Filter,
+            None => Place::Sessions,
+        }
+    }
+
+    /// Whether the screen is too small to be drawn.
+    pub fn is_too_small(&self) -> bool {
+        self.size.0 < LEAST.0 || self.size.1 < LEAST.1
+    }
+
+    /// Rows of the list that fit: all but header, filter line, column names, notice and footer.
+    pub fn list_height(&self) -> usize {
+        usize::from(self.size.1).saturating_sub(5).max(1)
+    }
+
+    /// Rows of the field in which a message is written.
+    pub fn composer_height(&self) -> usize {
+        let Some(open) = self.open.as_ref().filter(|open| open.composer.focused) else {
+            return 0;
+        };
+        let rows = usize::from(self.size.1);
+        let least = match rows {
+            ..40 => 1,
+            40..60 => 2,
+            _ => 3,
+        };
+        let width = usize::from(self.size.0).saturating_sub(2).max(1);
+        let lines: usize = open
+            .composer
+            .field
+            .text()
+            .split('\n')
+            .take(rows)
+            .map(|line| crate::text::cells(line) / width + 1)
+            .sum();
+        lines.clamp(least, (rows / 3).max(least))
+    }
+
+    /// Rows of the transcript: all but header, title, trace, the line above the message, the message, notice and footer.
+    pub fn transcript_height(&self) -> usize {
+        usize::from(self.size.1)
+            .saturating_sub(6 + self.composer_height())
+            .max(1)
+    }
+
+    /// How lines of a transcript are made now.
+    pub fn look(&self) -> transcript::Look {
+        transcript::Look {
+            width: usize::from(self.size.0),
+            glyphs: self.about.glyphs,
+            now_ms: self.now_ms,
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! What follows from what happened: `(state, message) -> effects`. Pure; the only place where the state changes.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::action::{self, Action, Place};
+use super::composer::{Tone, cancel_input};
+use super::field::Field;
+use super::filter::Filter;
+use super::msg::{Effect, Msg, Trouble};
+use super::session::{Cancelling, Open};
+use super::state::State;
+use crate::engine::ports::Submitted;
+use crate::text::ago;
+
+/// The effects of opening the screen, on a Session if one is named.
+pub fn start(state: &mut State, session: Option<String>) -> Vec<Effect> {
+    let mut effects = vec![state.sessions.restart(state.now_ms)];
+    if let Some(id) = session {
+        effects.extend(open(state, id));
+    }
+    effects
+}
+
+/// See the module.
+pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
+    let now_ms = state.now_ms;
+    match msg {
+        Msg::Key(key) => {
+            state.dirty = true;
+            state.notice = None;
+            on_key(state, &key)
+        }
+        Msg::Paste(text) => {
+            state.dirty = true;
+            paste(state, &text);
+            Vec::new()
+        }
+        Msg::Resize(columns, rows) => {
+            state.dirty = true;
+            state.size = (columns, rows);
+            let height = state.list_height();
+            state.sessions.keep_visible(height);
+            let look = state.look();
+            if let Some(open) = &mut state.open {
+                open.keep_anchor(look);
+            }
+            Vec::new()
+        }
+        Msg::Tick(now_ms) => tick(state, now_ms),
+        Msg::Listed { ticket, result } => {
+            let height = state.list_height();
+            let (effects, changed) = state.sessions.listed(ticket, result, height, now_ms);
+            state.dirty |= changed && state.open.is_none();
+            effects
+        }
+        Msg::Looked { ticket, result } => {
+            let (look, height) = (state.look(), state.transcript_height());
+            let Some(open) = &mut state.open else {
+                return Vec::new();
+            };
+            let (effects, changed) = open.looked(ticket, result, look, height);
+            state.dirty |= open.settle(now_ms) | changed;
+            effects
+        }
+        Msg::Signs { session, result } => {
+            let Some(open) = state.open.as_mut().filter(|open| open.id == session) else {
+                return Vec::new();
+            };
+            let says = result
+                .as_ref()
+                .is_ok_and(|s| !s.written.is_empty() || !s.notes.is_empty());
+            state.dirty |= says;
+            open.signs(result, now_ms)
+        }
+        Msg::Sent {
+            session,
+            key,
+            result,
+            note,
+        } => {
+            state.dirty = true;
+            if note.is_some() {
+                state.notice = note;
+            }
+            match state.open.as_mut().filter(|open| open.id == session) {
+                Some(open) => {
+                    open.sent(&key, result, now_ms);
+                    open.look_at_news(now_ms)
+                }
+                None => {
+                    left_behind(state, &session, &key, &result);
+                    Vec::new()
+                }
+            }
+        }
+        Msg::Edited(result) => {
+            state.dirty = true;
+            match (result, &mut state.open) {
+                (Ok(text), Some(open)) => {
+                    let mut field = Field::default();
+                    match field.insert(text.trim_end_matches('\n')) {
+                        true => open.composer.field = field,
+                        false => {
+                            state.notice = Some("the text is longer than a message may be".into())
+                        }
+                    }
+                    open.composer.changed();
+                }
+                (Err(why), _) => state.notice = Some(why),
+                (Ok(_), None) => {}
+            }
+            vec![Effect::Redraw]
+        }
+    }
+}
+
+/// The answer to an input of a Session that was left meanwhile: its draft goes if it was accepted, and stays if it was not.
+fn left_behind(state: &mut State, session: &str, key: &str, result: &Result<Submitted, Trouble>) {
+    let draft = state.drafts.get_mut(session);
+    let words = match draft.filter(|draft| draft.sending.as_deref() == Some(key)) {
+        Some(draft) => {
+            let (_, words) = draft.answered(key, result);
+            if draft.field.text().is_empty() {
+                state.drafts.remove(session);
+            }
+            words
+        }
+        None => match result {
+            Ok(submitted) => format!("accepted: {}", submitted.receipt.id),
+            Err(trouble) => trouble.words.clone(),
+        },
+    };
+    state.notice = Some(format!("{session}: {words}"));
+}
+
+fn tick(state: &mut State, now_ms: u64) -> Vec<Effect> {
+    let before_ms = std::mem::replace(&mut state.now_ms, now_ms);
+    let height = state.list_height();
+    match &mut state.open {
+        None => {
+            let (effects, changed) = state.sessions.tick(before_ms, now_ms, height);
+            state.dirty |= changed;
+            effects
+        }
+        Some(open) => {
+            // How long ago a Turn at work began is shown.
+            let began = open.active_turn().and_then(|turn| turn.started_at);
+            let works = began.is_some_and(|at| {
+                let at_ms = at * 1000;
+                ago(at_ms, before_ms) != ago(at_ms, now_ms)
+            });
+            state.dirty |= open.settle(now_ms) | works | open.problem.is_some();
+            open.tick(now_ms)
+        }
+    }
+}
+
+fn paste(state: &mut State, text: &str) {
+    let too_long = match (state.place(), &mut state.open, &mut state.sessions.typing) {
+        (Place::Composer, Some(open), _) if open.composer.sending.is_none() => {
+            open.composer.changed();
+            !open.composer.field.insert(text)
+        }
+        (Place::Filter, _, Some(field)) => !field.insert(&text.replace(['\n', '\r'], " ")),
+        _ => false,
+    };
+    if too_long {
+        state.notice = Some("the text is longer than a message may be".into());
+    }
+}
+
+fn on_key(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
+    let place = state.place();
+    let name = action::key_name(key);
+    let found = name.and_then(|name| action::find(place, &name, state.about.read_only));
+    let Some(found) = found else {
+        let plain = !key
+            .modifiers
+            .intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        if let (KeyCode::Char(c), true) = (key.code, plain) {
+            paste(state, c.encode_utf8(&mut [0; 4]));
+        }
+        return Vec::new();
+    };
+    if found != Action::Quit {
+        state.leaving = false;
+    }
+    match found {
+        Action::Help => {
+            state.help = Some(0);
+            Vec::new()
+        }
+        Action::Quit => quit(state),
+        Action::Suspend => vec![Effect::Suspend],
+        Action::Refresh => refresh(state),
+        found => match place {
+            Place::Help => in_help(state, found),
+            Place::Sessions => in_sessions(state, found),
+            Place::Filter => in_filter(state, found),
+            Place::Session => in_session(state, found),
+            Place::Composer => in_composer(state, found),
+            Place::Cancel => in_cancel(state, found),
+            Place::Everywhere => Vec::new(),
+        },
+    }
+}
+
+/// A person who would lose what was written is told so once.
+fn quit(state: &mut State) -> Vec<Effect> {
+    let open = state.open.iter().map(|open| &open.composer);
+    let mut written = open.chain(state.drafts.values());
+    if !state.leaving && written.any(|draft| !draft.field.text().is_empty()) {
+        state.leaving = true;
+        state.notice =
+            Some("a message that was not sent would be lost; the same key again quits".into());
+        return Vec::new();
+    }
+    vec![Effect::Quit]
+}
+
+fn refresh(state: &mut State) -> Vec<Effect> {
+    let mut effects = vec![Effect::Redraw];
+    match &mut state.open {
+        Some(open) => effects.extend(open.look_at_news(state.now_ms)),
+        None => effects.push(state.sessions.refresh(state.now_ms)),
+    }
+    effects
+}
+
+fn in_help(state: &mut State, action: Action) -> Vec<Effect> {
+    let most = super::view::help::length(state).saturating_sub(1);
+    state.help = match (action, state.help) {
+        (Action::Down, Some(at)) => Some((at + 1).min(most)),
+        (Action::Up, Some(at)) => Some(at.saturating_sub(1)),
+        (Action::Back, _) => None,
+        (_, at) => at,
+    };
+    Vec::new()
+}
+
+fn in_sessions(state: &mut State, action: Action) -> Vec<Effect> {
+    let height = state.list_height();
+    let sessions = &mut state.sessions;
+    match action {
+        Action::Open => match sessions.current().map(|session| session.id.clone()) {
+            Some(id) => open(state, id),
+            None => Vec::new(),
+        },
+        Action::Filter => {
+            sessions.typing = Some(Field::new(sessions.filter.typed.clone()));
+            Vec::new()
+        }
+        Action::Back if sessions.filter != Filter::default() => {
+            sessions.filter = Filter::default();
+            vec![sessions.restart(state.now_ms)]
+        }
+        Action::Back => Vec::new(),
+        action => sessions.act(action, height, state.now_ms),
+    }
+}
+
+fn in_filter(state: &mut State, action: Action) -> Vec<Effect> {
+    let sessions = &mut state.sessions;
+    let Some(field) = &mut sessions.typing else {
+        return Vec::new();
+    };
+    sessions.mistake = None;
+    match action {
+        Action::Accept => match Filter::parse(field.text()) {
+            Ok(filter) => {
+                sessions.typing = None;
+                sessions.filter = filter;
+                return vec![sessions.restart(state.now_ms)];
+            }
+            Err(mistake) => sessions.mistake = Some(mistake),
+        },
+        Action::Back => sessions.typing = None,
+        action => {
+            field.edit(action);
+        }
+    }
+    Vec::new()
+}
+
+fn open(state: &mut State, id: String) -> Vec<Effect> {
+    let mut open = Open::new(id);
+    if let Some(draft) = state.drafts.remove(&open.id) {
+        open.composer = draft;
+    }
+    let effects = open.start(state.now_ms);
+    state.open = Some(open);
+    effects
+}
+
+fn in_session(state: &mut State, action: Action) -> Vec<Effect> {
+    let (look, height) = (state.look(), state.transcript_height());
+    let Some(open) = &mut state.open else {
+        return Vec::new();
+    };
+    match action {
+        Action::Back => close(state),
+        Action::Write => {
+            open.composer.focused = true;
+            Vec::new()
+        }
+        Action::AskCancel => {
+            let turn = open.active_turn().map(|turn| turn.id.clone());
+            match (turn, &open.cancelling) {
+                (Some(turn), None) => open.cancelling = Some(Cancelling::Asked(turn)),
+                (Some(turn), Some(Cancelling::Accepted { turn: asked, .. })) if turn != *asked => {
+                    open.cancelling = Some(Cancelling::Asked(turn));
+                }
+                (Some(_), Some(_)) => {
+                    state.notice = Some("this turn is being cancelled already".into());
+                }
+                (None, _) => state.notice = Some("no turn is active".into()),
+            }
+            Vec::new()
+        }
+        action => open.act(action, look, height),
+    }
+}
+
+/// Back to the list. A draft stays with its Session.
+fn close(state: &mut State) -> Vec<Effect> {
+    if let Some(mut open) = state.open.take()
+        && (!open.composer.field.text().is_empty() || open.composer.sending.is_some())
+    {
+        open.composer.focused = false;
+        state.drafts.insert(open.id, open.composer);
+    }
+    vec![Effect::Unwatch, state.sessions.refresh(state.now_ms)]
+}
+
+fn in_composer(state: &mut State, action: Action) -> Vec<Effect> {
+    let key = state.keys.spare();
+    let Some(open) = &mut state.open else {
+        return Vec::new();
+    };
+    let composer = &mut open.composer;
+    if action == Action::Back {
+        composer.focused = false;
+        return Vec::new();
+    }
+    if composer.sending.is_some() {
+        state.notice = Some("the message is being sent".into());
+        return Vec::new();
+    }
+    match action {
+        Action::Send => match composer.send(&key) {
+            Some((key, event)) => {
+                state.keys.used();
+                open.trace = Some((Tone::Plain, "sending".to_owned()));
+                return vec![Effect::Send {
+                    session: open.id.clone(),
+                    key,
+                    event: Box::new(event),
+                }];
+            }
+            None => state.notice = Some("there is nothing to send".into()),
+        },
+        Action::Delivery => {
+            composer.queue = !composer.queue;
+            composer.changed();
+        }
+        Action::Editor => return vec![Effect::Edit(composer.field.text().to_owned())],
+        action => {
+            let before = composer.field.text().len();
+            composer.field.edit(action);
+            if composer.field.text().len() != before {
+                composer.changed();
+            }
+        }
+    }
+    Vec::new()
+}
+
+fn in_cancel(state: &mut State, action: Action) -> Vec<Effect> {
+    let Some(open) = &mut state.open else {
+        return Vec::new();
+    };
+    let Some(Cancelling::Asked(turn)) = open.cancelling.take() else {
+        return Vec::new();
+    };
+    let is_over = open
+        .turns
+        .get(&turn)
+        .is_some_and(|turn| turn.status.is_terminal());
+    match action {
+        Action::CancelTurn if is_over => {
+            let status = open.turns.get(&turn).map(|turn| turn.status);
+            let word = status.map_or("over", super::transcript::turn_word);
+            open.trace = Some((Tone::Plain, format!("already finished: {word} ({turn})")));
+            Vec::new()
+        }
+        Action::CancelTurn => {
+            let key = state.keys.spare();
+            state.keys.used();
+            open.trace = Some((Tone::Plain, format!("cancelling {turn}")));
+            open.cancelling = Some(Cancelling::Sending {
+                turn: turn.clone(),
+                key: key.clone(),
+            });
+            vec![Effect::Send {
+                session: open.id.clone(),
+                key,
+                event: Box::new(cancel_input(&turn)),
+            }]
+        }
+        Action::Back => {
+            state.notice = Some(format!("{turn} goes on"));
+            Vec::new()
+        }
+        _ => {
+            // Scrolling and the like have no meaning here; the question stays.
+            open.cancelling = Some(Cancelling::Asked(turn));
+            Vec::new()
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The help: the action table of where a person came from, of everywhere, and the words and marks of the screens.
+
+use ratatui::layout::Rect;
+
+use super::paint::Paint;
+use crate::tui::action::{Place, rows};
+use crate::tui::state::State;
+
+/// Lines of the help.
+pub fn length(state: &State) -> usize {
+    lines(state).len()
+}
+
+/// Draws it from line `from` on.
+pub fn draw(state: &State, paint: &mut Paint, area: Rect, from: usize) {
+    let height = usize::from(area.height).saturating_sub(3);
+    for (row, (key, words)) in lines(state).iter().skip(from).take(height).enumerate() {
+        let y = area.y + 1 + row as u16;
+        let style = paint.bold();
+        let width = usize::from(area.width);
+        match words {
+            Some(words) => {
+                paint.words(area.x + 2, y, 16, key, style);
+                paint.words(
+                    area.x + 19,
+                    y,
+                    width - 20,
+                    words,
+                    ratatui::style::Style::default(),
+                );
+            }
+            None => {
+                paint.words(area.x + 1, y, width - 2, key, style);
+            }
+        }
+    }
+}
+
+/// Keys and what they do; without words it is a heading.
+fn lines(state: &State) -> Vec<(String, Option<String>)> {
+    let mut lines = Vec::new();
+    let places: &[Place] = match state.open {
+        Some(_) => &[
+            Place::Session,
+            Place::Composer,
+            Place::Cancel,
+            Place::Everywhere,
+        ],
+        None => &[Place::Sessions, Place::Filter, Place::Everywhere],
+    };
+    for place in places {
+        let mut rows = rows(*place, state.about.read_only).peekable();
+        if rows.peek().is_none() {
+            continue;
+        }
+        lines.push((place.name().to_owned(), None));
+        lines.extend(rows.map(|b| (b.keys.join(" "), Some(b.long.to_owned()))));
+        lines.push((String::new(), None));
+    }
+    if state.about.read_only {
+        lines.push((
+            "Nothing can be changed: read-only mode is on".to_owned(),
+            None,
+        ));
+        lines.push((String::new(), None));
+    }
+    lines.push(("Words".to_owned(), None));
+    for (word, means) in [
+        ("idle", "no Turn is active"),
+        ("running", "a Turn is queued or at work"),
+        ("waiting", "a person must answer something"),
+        ("failed", "it can't go on"),
+        ("budget", "its budget is spent"),
+        ("queued", "a Turn that waits for its turn"),
+        ("done", "a Turn that completed"),
+        ("cancelled", "a Turn that was stopped"),
+    ] {
+        lines.push((word.to_owned(), Some(means.to_owned())));
+    }
+    lines
+}

@@ -1,0 +1,138 @@
+//! Draws the state. It reads and decides nothing that is not on the screen, and makes only the rows that fit.
+
+mod cancel;
+mod composer;
+pub mod help;
+mod paint;
+mod session;
+mod sessions;
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+
+use self::paint::Paint;
+use super::action::{self, Place};
+use super::state::{LEAST, State};
+use super::transcript::Role;
+use crate::text::ago;
+
+/// What a frame was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drawn {
+    /// Where the cursor is; `None`: it is hidden.
+    pub cursor: Option<Position>,
+    /// Rows of lists and transcripts that were made.
+    pub rows_built: usize,
+}
+
+/// Draws all of the screen into `buffer`.
+pub fn draw(state: &State, colour: bool, buffer: &mut Buffer) -> Drawn {
+    let area = buffer.area;
+    let mut paint = Paint {
+        buffer,
+        colour,
+        glyphs: state.about.glyphs,
+        rows_built: 0,
+    };
+    if state.is_too_small() {
+        let words = format!(
+            "{}x{} is too small: {}x{} is the least",
+            state.size.0, state.size.1, LEAST.0, LEAST.1
+        );
+        paint.words(
+            area.x,
+            area.y,
+            usize::from(area.width),
+            &words,
+            Style::default(),
+        );
+        return Drawn::default();
+    }
+    header(state, &mut paint, area);
+    let mut cursor = None;
+    match (&state.help, &state.open) {
+        (Some(from), _) => help::draw(state, &mut paint, area, *from),
+        (None, Some(open)) => {
+            session::draw(state, open, &mut paint, area);
+            cursor = composer::draw(state, open, &mut paint, area);
+            if state.place() == Place::Cancel {
+                cancel::draw(open, &mut paint, area);
+            }
+        }
+        (None, None) => cursor = sessions::draw(state, &mut paint, area),
+    }
+    if let Some(notice) = &state.notice {
+        let y = area.bottom() - 2;
+        let style = paint.role(Role::Warn);
+        clear_row(&mut paint, area, y);
+        paint.words(area.x + 1, y, usize::from(area.width) - 2, notice, style);
+    }
+    footer(state, &mut paint, area);
+    Drawn {
+        cursor,
+        rows_built: paint.rows_built,
+    }
+}
+
+fn clear_row(paint: &mut Paint, area: Rect, y: u16) {
+    let blank = " ".repeat(usize::from(area.width));
+    paint.buffer.set_string(area.x, y, blank, Style::default());
+}
+
+/// Who and where, and how fresh.
+fn header(state: &State, paint: &mut Paint, area: Rect) {
+    let width = usize::from(area.width);
+    let about = &state.about;
+    let problem = match &state.open {
+        Some(open) => &open.problem,
+        None => &state.sessions.problem,
+    };
+    let (health, role) = match problem {
+        Some((_, since_ms)) => {
+            let since = ago(*since_ms, state.now_ms);
+            let words = match since.strip_suffix(" ago") {
+                Some(span) => format!("not read for {span}"),
+                None => "not read".to_owned(),
+            };
+            (words, Role::Bad)
+        }
+        None => ("live".to_owned(), Role::Dim),
+    };
+    let health = match about.read_only {
+        true => format!("read-only  {health}"),
+        false => health,
+    };
+    let right = crate::text::cells(&health);
+    let room = width.saturating_sub(right + 4);
+    let used = paint.words(area.x + 1, area.y, room, "rat-things", paint.bold());
+    let place = format!("{}  {}", about.profile, about.place);
+    let x = area.x + 3 + used as u16;
+    paint.words(
+        x,
+        area.y,
+        room.saturating_sub(used + 2),
+        &place,
+        paint.dim(),
+    );
+    let x = area.right().saturating_sub(right as u16 + 1);
+    let style = paint.role(role);
+    paint.words(x, area.y, right, &health, style);
+}
+
+/// The keys of the place where keys go, the most important first.
+fn footer(state: &State, paint: &mut Paint, area: Rect) {
+    let y = area.bottom() - 1;
+    let mut x = 1;
+    for binding in action::footer(state.place(), state.about.read_only) {
+        let key = binding.keys[0];
+        let cells = key.len() + 1 + binding.short.len();
+        if x + cells >= usize::from(area.width) {
+            break;
+        }
+        paint.words(area.x + x as u16, y, key.len(), key, paint.bold());
+        let at = area.x + (x + key.len() + 1) as u16;
+        paint.words(at, y, binding.short.len(), binding.short, paint.dim());
+        x += cells + 2;
+    }
+}

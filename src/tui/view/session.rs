@@ -1,0 +1,98 @@
+//! One Session: its title, its transcript, and what became of the last input.
+
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+
+use super::paint::Paint;
+use crate::text::count;
+use crate::tui::filter::state_word;
+use crate::tui::session::Open;
+use crate::tui::state::State;
+use crate::tui::transcript::{LABEL_CELLS, Role};
+
+/// Draws it.
+pub fn draw(state: &State, open: &Open, paint: &mut Paint, area: Rect) {
+    title(open, paint, area);
+    let height = state.transcript_height();
+    let lines = open.visible(state.look(), height);
+    paint.rows_built += lines.len();
+    let width = usize::from(area.width);
+    for (row, line) in lines.iter().enumerate() {
+        let y = area.y + 2 + row as u16;
+        let style = paint.role(line.role);
+        let label = match line.role {
+            Role::Text => paint.dim(),
+            _ => style,
+        };
+        paint.words(area.x, y, LABEL_CELLS - 1, line.label, label);
+        let text = match line.role {
+            // The words of user and agent are what a person reads; their colour is in the label.
+            Role::User | Role::Agent if !line.label.is_empty() || is_speech(&lines, row) => {
+                Style::default()
+            }
+            _ => style,
+        };
+        let indent = if line.mark { 0 } else { LABEL_CELLS };
+        let x = area.x + indent as u16;
+        paint.text(x, y, width.saturating_sub(indent), &line.text, text);
+    }
+    if open.session.is_none() {
+        let says = match &open.problem {
+            Some((why, _)) => format!("not read: {why}"),
+            None => "reading".to_owned(),
+        };
+        paint.words(area.x + 1, area.y + 3, width - 2, &says, paint.dim());
+    }
+    trace(open, paint, area, area.y + 2 + height as u16);
+}
+
+/// Whether a line without a label goes on with what somebody says.
+fn is_speech(lines: &[crate::tui::transcript::Line], row: usize) -> bool {
+    let first = lines[..row]
+        .iter()
+        .rev()
+        .find(|line| !line.label.is_empty());
+    first.is_some_and(|line| line.role == lines[row].role)
+}
+
+fn title(open: &Open, paint: &mut Paint, area: Rect) {
+    let y = area.y + 1;
+    let width = usize::from(area.width);
+    let Some(session) = &open.session else {
+        paint.words(area.x + 1, y, width - 2, &open.id, paint.bold());
+        return;
+    };
+    let word = state_word(session.status);
+    let right = format!("{}  {word}", session.agent.model);
+    let cells = crate::text::cells(&right).min(width / 3);
+    let room = width.saturating_sub(cells + 4);
+    let used = paint.words(area.x + 1, y, room, &open.id, paint.dim());
+    if let Some(title) = session.metadata.get("title") {
+        let x = area.x + 3 + used as u16;
+        paint.words(x, y, room.saturating_sub(used + 2), title, paint.bold());
+    }
+    let x = area.right().saturating_sub(cells as u16 + 1);
+    paint.words(x, y, cells, &right, paint.dim());
+}
+
+/// What became of the last input, or how far the reader is from the newest.
+fn trace(open: &Open, paint: &mut Paint, area: Rect, y: u16) {
+    let width = usize::from(area.width);
+    paint.rule(area, y);
+    let right = match (open.follow, open.unseen, open.items.behind().is_some()) {
+        (true, _, _) => " following ".to_owned(),
+        (false, 0, false) => " not following ".to_owned(),
+        (false, 0, true) => " older Items ".to_owned(),
+        (false, new, _) => format!(" {} new below ", count(new as u64)),
+    };
+    let x = area.right().saturating_sub(right.len() as u16 + 2);
+    paint.words(x, y, right.len(), &right, paint.dim());
+    let below = y + 1;
+    if let Some((why, _)) = &open.problem {
+        let style = paint.role(Role::Bad);
+        paint.words(area.x + 1, below, width - 2, why, style);
+    } else if let Some((tone, words)) = &open.trace {
+        let style = paint.tone(*tone);
+        paint.words(area.x + 1, below, width - 2, words, style);
+    }
+}

@@ -1,0 +1,222 @@
+//! The list of Sessions.
+
+use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+
+use super::paint::Paint;
+use crate::api::{AgentSession, SessionStatus};
+use crate::text::{Glyphs, ago, cells, count};
+use crate::tui::filter::state_word;
+use crate::tui::state::State;
+use crate::tui::transcript::Role;
+
+/// Cells of the columns before and behind the title.
+const STATE: usize = 10;
+const AGE: usize = 8;
+
+/// Draws it; answers where the cursor is while a filter is typed.
+pub fn draw(state: &State, paint: &mut Paint, area: Rect) -> Option<Position> {
+    let cursor = filter_line(state, paint, area);
+    let columns = Columns::of(usize::from(area.width));
+    let dim = paint.dim();
+    columns.row(
+        paint,
+        area,
+        area.y + 2,
+        ["", "STATE", "TITLE", "MODEL", "SESSION", "ACTIVE"],
+        [dim; 6],
+    );
+    let sessions = &state.sessions;
+    let height = state.list_height();
+    let rows = sessions.window.rows();
+    let visible = rows.iter().enumerate().skip(sessions.top).take(height);
+    for (line, (place, session)) in visible.enumerate() {
+        let y = area.y + 3 + line as u16;
+        row(
+            state,
+            paint,
+            area,
+            y,
+            &columns,
+            session,
+            place == sessions.selected,
+        );
+        paint.rows_built += 1;
+    }
+    if rows.is_empty() {
+        let says = match (
+            &sessions.problem,
+            sessions.loaded,
+            sessions.filter.typed.is_empty(),
+        ) {
+            (Some((why, _)), _, _) => format!("not read: {why}"),
+            (None, false, _) => "reading".to_owned(),
+            (None, true, _) if sessions.window.behind().is_some() => "searching".to_owned(),
+            (None, true, true) => {
+                "no Sessions yet: rat-things sessions create --input TEXT makes one".to_owned()
+            }
+            (None, true, false) => "no Session matches".to_owned(),
+        };
+        paint.words(
+            area.x + 1,
+            area.y + 3,
+            usize::from(area.width) - 2,
+            &says,
+            dim,
+        );
+    } else if let Some((why, _)) = &sessions.problem {
+        let y = area.bottom() - 2;
+        let style = paint.role(Role::Bad);
+        paint.words(area.x + 1, y, usize::from(area.width) - 2, why, style);
+    }
+    cursor
+}
+
+/// The filter, or the field in which it is typed, and which part of the list this is.
+fn filter_line(state: &State, paint: &mut Paint, area: Rect) -> Option<Position> {
+    let sessions = &state.sessions;
+    let y = area.y + 1;
+    let width = usize::from(area.width);
+    if let Some(field) = &sessions.typing {
+        let (before, behind) = field.around_cursor();
+        let label = "filter: ";
+        paint.words(area.x + 1, y, label.len(), label, paint.bold());
+        let x = area.x + 1 + label.len() as u16;
+        let room = width.saturating_sub(label.len() + 3);
+        // What is before the cursor is seen in any case.
+        let shown: String = crate::text::clusters(before)
+            .scan(cells(before), |left, (cluster, wide)| {
+                let keep = *left < room;
+                *left -= wide;
+                Some(if keep { cluster } else { "" })
+            })
+            .collect();
+        let used = paint.words(x, y, room, &shown, Style::default());
+        paint.words(
+            x + used as u16,
+            y,
+            room - used.min(room),
+            behind,
+            Style::default(),
+        );
+        let help = match &sessions.mistake {
+            Some(mistake) => mistake.clone(),
+            None => "words of title, id or model; state:running,waiting; agent:ID".to_owned(),
+        };
+        let style = match sessions.mistake {
+            Some(_) => paint.role(Role::Bad),
+            None => paint.dim(),
+        };
+        paint.words(area.x + 1, area.bottom() - 2, width - 2, &help, style);
+        return Some(Position::new(x + used as u16, y));
+    }
+    let order = match sessions.oldest_first {
+        true => "oldest first",
+        false => "newest first",
+    };
+    let mut right = order.to_owned();
+    if sessions.filter.searches() && sessions.window.behind().is_some() {
+        right = format!("{} looked at, {right}", count(sessions.scanned as u64));
+    }
+    let cells = cells(&right);
+    let mut left = "Sessions".to_owned();
+    if !sessions.filter.typed.is_empty() {
+        left = format!("Sessions  / {}", sessions.filter.typed);
+    }
+    paint.words(
+        area.x + 1,
+        y,
+        width.saturating_sub(cells + 4),
+        &left,
+        paint.bold(),
+    );
+    let x = area.right().saturating_sub(cells as u16 + 1);
+    paint.words(x, y, cells, &right, paint.dim());
+    None
+}
+
+/// Cells of each column, the mark of the selection first.
+struct Columns([usize; 6]);
+
+impl Columns {
+    fn of(width: usize) -> Columns {
+        // An id is never cut; where there is no room for it, the title is what tells Sessions apart.
+        let id = if width >= 100 { 31 } else { 0 };
+        let model = if width >= 100 { 16 } else { 14 };
+        let title = width.saturating_sub(1 + STATE + model + id + AGE + 5);
+        Columns([1, STATE, title, model, id, AGE])
+    }
+
+    fn row(&self, paint: &mut Paint, area: Rect, y: u16, texts: [&str; 6], styles: [Style; 6]) {
+        let mut x = area.x;
+        for ((text, cells), style) in texts.iter().zip(self.0).zip(styles) {
+            if cells > 0 {
+                paint.words(x, y, cells, text, style);
+                x += cells as u16 + 1;
+            }
+        }
+    }
+}
+
+/// A mark before the word, so that a state is seen at a glance.
+fn glyph(status: SessionStatus, glyphs: Glyphs) -> &'static str {
+    match (status, glyphs) {
+        (SessionStatus::Idle, Glyphs::Unicode) => "·",
+        (SessionStatus::InProgress, Glyphs::Unicode) => "●",
+        (SessionStatus::Idle, _) => ".",
+        (SessionStatus::InProgress, _) => "*",
+        (SessionStatus::RequiresAction, _) => "?",
+        (SessionStatus::Failed | SessionStatus::BudgetReached, _) => "!",
+    }
+}
+
+fn row(
+    state: &State,
+    paint: &mut Paint,
+    area: Rect,
+    y: u16,
+    columns: &Columns,
+    session: &AgentSession,
+    selected: bool,
+) {
+    let status = format!(
+        "{} {}",
+        glyph(session.status, state.about.glyphs),
+        state_word(session.status)
+    );
+    // Without a title it is known by its id, wherever that is not shown anyway.
+    let unnamed = if columns.0[4] > 0 {
+        "-"
+    } else {
+        session.id.as_str()
+    };
+    let title = session
+        .metadata
+        .get("title")
+        .map_or(unnamed, String::as_str);
+    let age = ago(session.last_active_at * 1000, state.now_ms);
+    let role = paint.role(match session.status {
+        SessionStatus::Idle => Role::Dim,
+        SessionStatus::InProgress => Role::Agent,
+        SessionStatus::RequiresAction => Role::Warn,
+        SessionStatus::Failed | SessionStatus::BudgetReached => Role::Bad,
+    });
+    let (plain, dim) = (Style::default(), paint.dim());
+    let styles = match selected {
+        true => [paint.selected(); 6],
+        false => [plain, role, plain, dim, dim, dim],
+    };
+    if selected {
+        let blank = " ".repeat(usize::from(area.width));
+        paint.buffer.set_string(area.x, y, blank, paint.selected());
+    }
+    let mark = if selected { ">" } else { " " };
+    let model = session.agent.model.as_str();
+    columns.row(
+        paint,
+        area,
+        y,
+        [mark, &status, title, model, &session.id, &age],
+        styles,
+    );
+}

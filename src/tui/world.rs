@@ -1,0 +1,276 @@
+//! Does what the screen asks of the place where Sessions live, and tells the answers as messages.
+//!
+//! There is one slot for each kind of reading: a newer request ends the older one, whose answer nobody waits for any more. Inputs are never
+//! ended that way.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+
+use super::filter::Filter;
+use super::msg::{Effect, Look, LookAsk, Msg, Trouble};
+use super::window::{Chunk, Where};
+use crate::api::{AgentSession, HasId, InputEvent, Item, Page, Turn};
+use crate::engine::ports::{Deployment, Told};
+use crate::engine::read::ListQuery;
+
+/// Asks that somebody works on what was accepted; the answer is what a person should know of that.
+pub type Workers = mpsc::Sender<oneshot::Sender<Option<String>>>;
+
+/// Pages that one search looks at before it says how far it is.
+const SEARCH_PAGES: usize = 10;
+/// Items read at once.
+const ITEMS: usize = 100;
+/// Turns read at once.
+const TURNS: usize = 20;
+
+/// See the module.
+pub struct World {
+    of: Arc<dyn Deployment>,
+    tell: mpsc::Sender<Msg>,
+    workers: Workers,
+    list: Slot,
+    look: Slot,
+    watch: Slot,
+}
+
+/// One task at a time.
+#[derive(Default)]
+struct Slot(Option<AbortHandle>);
+
+impl Slot {
+    fn begin(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        self.end();
+        self.0 = Some(tokio::spawn(task).abort_handle());
+    }
+
+    fn end(&mut self) {
+        if let Some(task) = self.0.take() {
+            task.abort();
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl World {
+    /// The world behind this port. Answers go to `tell`.
+    pub fn new(of: Arc<dyn Deployment>, tell: mpsc::Sender<Msg>, workers: Workers) -> World {
+        World {
+            of,
+            tell,
+            workers,
+            list: Slot::default(),
+            look: Slot::default(),
+            watch: Slot::default(),
+        }
+    }
+
+    /// Begins to do it. Gives back what is the terminal's to do.
+    pub fn perform(&mut self, effect: Effect) -> Option<Effect> {
+        let (of, tell) = (Arc::clone(&self.of), self.tell.clone());
+        match effect {
+            Effect::List {
+                ticket,
+                at,
+                limit,
+                oldest_first,
+                filter,
+            } => self.list.begin(async move {
+                let result = list(&*of, at, limit, oldest_first, &filter).await;
+                let result = result.map_err(Trouble::from);
+                // Nobody listens when the screen is being left.
+                let _ = tell.send(Msg::Listed { ticket, result }).await;
+            }),
+            Effect::Look(ask) => self.look.begin(async move {
+                let ticket = ask.ticket;
+                let result = look(&*of, ask).await;
+                let result = result.map(Box::new).map_err(Trouble::from);
+                let _ = tell.send(Msg::Looked { ticket, result }).await;
+            }),
+            Effect::Watch(session) => self.watch.begin(watch(of, session, tell)),
+            Effect::Unwatch => {
+                self.watch.end();
+                self.look.end();
+            }
+            Effect::Send {
+                session,
+                key,
+                event,
+            } => {
+                let workers = self.workers.clone();
+                tokio::spawn(send(of, session, key, *event, tell, workers));
+            }
+            Effect::Edit(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => {
+                return Some(effect);
+            }
+        }
+        None
+    }
+}
+
+/// Watches until it breaks off.
+async fn watch(of: Arc<dyn Deployment>, session: String, tell: mpsc::Sender<Msg>) {
+    let mut watch = match of.watch(&session, true).await {
+        Ok(watch) => watch,
+        Err(error) => {
+            let result = Err(error.into());
+            let _ = tell.send(Msg::Signs { session, result }).await;
+            return;
+        }
+    };
+    loop {
+        let result = watch.changed().await.map_err(Trouble::from);
+        let over = result.is_err();
+        let session = session.clone();
+        let left = tell.send(Msg::Signs { session, result }).await.is_err();
+        if over || left {
+            return;
+        }
+    }
+}
+
+async fn send(
+    of: Arc<dyn Deployment>,
+    session: String,
+    key: String,
+    event: InputEvent,
+    tell: mpsc::Sender<Msg>,
+    workers: Workers,
+) {
+    let result = of
+        .send(&session, &key, &[event])
+        .await
+        .map_err(Trouble::from);
+    let mut note = None;
+    if result.is_ok() {
+        let (answer, answered) = oneshot::channel();
+        if workers.send(answer).await.is_ok() {
+            note = answered.await.unwrap_or_default();
+        }
+    }
+    let sent = Msg::Sent {
+        session,
+        key,
+        result,
+        note,
+    };
+    let _ = tell.send(sent).await;
+}
+
+/// The query for rows at a place, and whether they come the wrong way round.
+fn query(at: &Where, limit: usize, ascending: bool) -> (ListQuery, bool) {
+    let (after, backwards) = match at {
+        Where::Start => (None, false),
+        Where::End => (None, true),
+        Where::After(id) => (Some(id.clone()), false),
+        Where::Before(id) => (Some(id.clone()), true),
+    };
+    let query = ListQuery {
+        limit,
+        after,
+        ascending: ascending != backwards,
+    };
+    (query, backwards)
+}
+
+fn chunk<T: HasId>(at: Where, page: Page<T>, backwards: bool) -> Chunk<T> {
+    let mut rows = page.data;
+    let last = rows.iter().rev().find_map(HasId::id).map(str::to_owned);
+    if backwards {
+        rows.reverse();
+    }
+    Chunk {
+        at,
+        scanned: rows.len(),
+        rows,
+        more: page.has_more,
+        cursor: page.last_id.or(last),
+    }
+}
+
+/// Sessions at a place. For words it looks at several pages, and says how far it came.
+///
+/// # Errors
+/// As the deployment says.
+pub async fn list(
+    of: &dyn Deployment,
+    at: Where,
+    limit: usize,
+    oldest_first: bool,
+    filter: &Filter,
+) -> Told<Chunk<AgentSession>> {
+    let (mut query, backwards) = query(&at, limit, oldest_first);
+    let mut found = chunk(
+        at.clone(),
+        of.list_sessions(&query, &filter.asked).await?,
+        backwards,
+    );
+    if !filter.searches() {
+        return Ok(found);
+    }
+    found.rows.retain(|session| filter.matches(session));
+    for _ in 1..SEARCH_PAGES {
+        if !found.more || found.cursor.is_none() || found.rows.len() >= limit {
+            break;
+        }
+        query.after = found.cursor.clone();
+        let page = of.list_sessions(&query, &filter.asked).await?;
+        let mut next = chunk(at.clone(), page, backwards);
+        next.rows.retain(|session| filter.matches(session));
+        match backwards {
+            true => drop(found.rows.splice(..0, next.rows)),
+            false => found.rows.append(&mut next.rows),
+        }
+        found.scanned += next.scanned;
+        (found.more, found.cursor) = (next.more, next.cursor);
+    }
+    Ok(found)
+}
+
+/// A Session, its newest Turns and Items at a place.
+///
+/// # Errors
+/// As the deployment says.
+pub async fn look(of: &dyn Deployment, ask: LookAsk) -> Told<Look> {
+    // The Session is read before its Turns, and a Turn before its Items: what is over has no later ones.
+    let session = of.session(&ask.session).await?;
+    let newest = ListQuery {
+        limit: TURNS,
+        after: None,
+        ascending: false,
+    };
+    let page = of.list_turns(&ask.session, &newest).await?;
+    let mut turns: Vec<Turn> = page.data.into_iter().map(|read| read.turn).collect();
+    turns.reverse();
+    let newest: Vec<String> = turns.iter().map(|turn| turn.id.clone()).collect();
+    let items: Option<Chunk<Item>> = match ask.items {
+        Some(at) => {
+            let (query, backwards) = query(&at, ITEMS, true);
+            let page = of.list_items(&ask.session, None, &query).await?;
+            Some(chunk(at, page, backwards))
+        }
+        None => None,
+    };
+    let mut missing: BTreeSet<&str> = items
+        .iter()
+        .flat_map(|chunk| &chunk.rows)
+        .map(Item::turn_id)
+        .collect();
+    missing.retain(|id| !ask.known.contains(*id) && !newest.iter().any(|known| known == id));
+    for id in missing {
+        turns.push(of.turn(&ask.session, id).await?.turn);
+    }
+    Ok(Look {
+        session,
+        turns,
+        newest,
+        items,
+    })
+}

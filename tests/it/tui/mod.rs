@@ -1,0 +1,10 @@
+//! The screen: decided in messages, drawn into memory, fed by a deployment of the test's own, and once with the real program in tmux.
+
+mod drawn;
+mod fake;
+mod hostile;
+mod keys;
+mod samples;
+mod scale;
+mod tmux;
+mod update;
