@@ -12,24 +12,30 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-/// Connections that may be open at once. Whoever comes then waits until one ends.
-pub(super) const MAX_CONNECTIONS: usize = 2_048;
-/// The head of a request must be there after this time; so must the next request on a connection that is kept.
-const HEAD_PATIENCE: Duration = Duration::from_secs(60);
+use super::limits::Limits;
+use super::patient::Patient;
+
 /// After a failure that is not one connection's own (no file descriptor is left) nothing is accepted for so long.
 const PAUSE: Duration = Duration::from_millis(500);
+/// Fields of a head that the HTTP layer takes by itself. Said aloud, they cost an allocation a request.
+const HTTP_FIELDS: usize = 100;
 
 /// Serves what comes until `stopped` becomes true and the last answer is out.
 pub(super) async fn serve(
     listener: TcpListener,
     router: Router,
+    limits: Limits,
     mut stopped: watch::Receiver<bool>,
 ) {
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
-        .header_read_timeout(HEAD_PATIENCE);
+        .header_read_timeout(limits.head_patience)
+        .max_header_size(limits.head_bytes);
+    if limits.head_fields != HTTP_FIELDS {
+        http.max_headers(limits.head_fields);
+    }
     let open = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let room = Arc::new(Semaphore::new(limits.connections));
     loop {
         let next = tokio::select! {
             // Nobody left who could say the word is the word.
@@ -42,7 +48,8 @@ pub(super) async fn serve(
         // Events are small, and each is waited for.
         let _ = stream.set_nodelay(true);
         let service = TowerToHyperService::new(router.clone());
-        let connection = open.watch(http.serve_connection(TokioIo::new(stream), service));
+        let stream = TokioIo::new(Patient::new(stream, limits.write_patience));
+        let connection = open.watch(http.serve_connection(stream, service));
         tokio::spawn(async move {
             if let Err(error) = connection.await {
                 tracing::debug!(%error, "a connection broke");

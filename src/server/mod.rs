@@ -11,7 +11,10 @@ mod artifacts;
 mod body;
 mod connections;
 mod events;
+mod limits;
+mod patient;
 mod query;
+mod rates;
 mod refusal;
 pub mod routes;
 mod sessions;
@@ -28,10 +31,9 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use crate::engine::core::Core;
+pub use limits::Limits;
+use rates::Rates;
 use routes::{ROUTES, Verb};
-
-/// Streams that may be open at once.
-pub const MAX_STREAMS: usize = 1_024;
 
 /// Who may ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,27 +51,47 @@ pub enum Access {
 pub struct Server {
     core: Core,
     access: Access,
+    limits: Limits,
     stopped: watch::Receiver<bool>,
     streams: Arc<Semaphore>,
+    requests_per_second: Option<u32>,
+    rates: Rates,
 }
 
 impl Server {
     /// Over this engine. Streams end when `stopped` becomes true.
     pub fn new(core: Core, access: Access, stopped: watch::Receiver<bool>) -> Server {
+        let limits = Limits::default();
         Server {
             core,
             access,
+            limits,
             stopped,
-            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            streams: Arc::new(Semaphore::new(limits.streams)),
+            requests_per_second: None,
+            rates: Rates::default(),
         }
+    }
+
+    /// The same, where nobody may ask more often: each key, or without keys all together. A key that says how often goes by that.
+    pub fn limited(mut self, requests_per_second: Option<u32>) -> Server {
+        self.requests_per_second = requests_per_second;
+        self
+    }
+
+    /// The same within other bounds.
+    pub fn within(mut self, limits: Limits) -> Server {
+        self.limits = limits;
+        self.streams = Arc::new(Semaphore::new(limits.streams));
+        self
     }
 
     /// Answers what comes to the listener until `stopped` becomes true and the last answer is out. What fails meanwhile is one
     /// connection, or passes.
     pub async fn serve(self, listener: TcpListener) {
-        let stopped = self.stopped.clone();
+        let (stopped, limits) = (self.stopped.clone(), self.limits);
         let router = router(Arc::new(self));
-        connections::serve(listener, router, stopped).await;
+        connections::serve(listener, router, limits, stopped).await;
     }
 }
 

@@ -1,8 +1,12 @@
+mod bounds;
 mod coverage;
 mod journey;
 mod keys;
+mod limits;
 mod once;
 mod owners;
+mod raw;
 mod refusals;
+mod scopes;
 mod streams;
 mod world;
