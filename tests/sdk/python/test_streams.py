@@ -163,7 +163,7 @@ def test_two_clients_follow_one_session_and_see_the_same():
             following.wait(60)
             for event in stream:
                 if durable(event):
-                    seen.append(event)
+                    seen.append((event.type, event.event_id))
                 if event.type == "agent.session.idle":
                     return seen
         raise AssertionError("the stream ended")
