@@ -64,6 +64,16 @@ pub enum Kind {
     AccessKey,
     /// `req_`, one request over HTTP
     Request,
+    /// `file_`, an uploaded file
+    File,
+    /// `vault_`
+    Vault,
+    /// `cred_`, a credential of a vault
+    Credential,
+    /// `tmpl_`, a template of environments
+    Template,
+    /// `seal_`, the scope of sealed values, or of bytes, that one record names
+    Seal,
 }
 
 impl Kind {
@@ -88,6 +98,11 @@ impl Kind {
             Kind::Execution => "exec_",
             Kind::AccessKey => "key_",
             Kind::Request => "req_",
+            Kind::File => "file_",
+            Kind::Vault => "vault_",
+            Kind::Credential => "cred_",
+            Kind::Template => "tmpl_",
+            Kind::Seal => "seal_",
         }
     }
 }

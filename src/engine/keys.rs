@@ -167,3 +167,19 @@ pub fn access_key(id: &str) -> String {
 pub fn key_holder(digest: &str) -> Key {
     Key::new(format!("K/{digest}"), "key")
 }
+
+/// Partition of what is to be erased, of all owners.
+pub const CHORES: &str = "E/due";
+
+/// What is to be done at this time (`word`) to what has this name, of this owner.
+pub fn chore(due_ms: u64, owner: &str, word: &str, name: &str) -> Key {
+    Key::new(CHORES, format!("{due_ms:015}/{owner}/{word}/{name}"))
+}
+
+/// Owner and name of a chore's sort key.
+pub fn parse_chore(sort: &str) -> Option<(&str, &str)> {
+    let mut parts = sort.splitn(4, '/');
+    let (due, owner) = (parts.next()?, parts.next()?);
+    due.parse::<u64>().ok()?;
+    Some((owner, parts.nth(1)?))
+}

@@ -488,7 +488,7 @@ fn artifact_position(sort: &str) -> Option<(u64, u64)> {
 }
 
 /// Walks the rows behind a prefix, in either direction, from behind a row.
-struct Cursor {
+pub(super) struct Cursor {
     partition: String,
     from: String,
     until: Option<String>,
@@ -496,7 +496,12 @@ struct Cursor {
 }
 
 impl Cursor {
-    fn new(partition: String, prefix: &str, after: Option<String>, query: &ListQuery) -> Cursor {
+    pub(super) fn new(
+        partition: String,
+        prefix: &str,
+        after: Option<String>,
+        query: &ListQuery,
+    ) -> Cursor {
         let all = Range::prefix(partition, prefix, 1);
         let mut cursor = Cursor {
             partition: all.partition,
@@ -529,7 +534,7 @@ impl Cursor {
         }
     }
 
-    async fn next(
+    pub(super) async fn next(
         &mut self,
         core: &Core,
         limit: usize,

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::query::Query;
 use super::refusal::{Answered, Refusal};
 use super::routes::{Call, Route};
-use super::{Access, Server, agents, artifacts, body, events, sessions, transcript};
+use super::{Access, Server, agents, artifacts, body, events, files, sessions, transcript};
 use crate::api::ApiError;
 use crate::engine::access::KeyLimits;
 use crate::engine::ids::{self, Kind, SessionId};
@@ -89,13 +89,9 @@ impl Asked {
     /// The whole body.
     pub(super) async fn take_body(&mut self) -> Answered<bytes::BytesMut> {
         let limits = &self.server.limits;
-        let max_bytes = body::max_bytes(&self.caller.limits, limits);
-        Ok(body::whole(
-            std::mem::take(&mut self.body),
-            max_bytes,
-            limits.body_patience,
-        )
-        .await?)
+        let most_bytes = body::most_bytes(limits, &self.caller.limits);
+        let body = std::mem::take(&mut self.body);
+        Ok(body::whole(body, most_bytes, limits.body_patience).await?)
     }
 
     /// The idempotency key, if one was given.
@@ -322,6 +318,13 @@ async fn call(call: Call, asked: Asked) -> Answered {
         Call::ListArtifacts => artifacts::list(asked).await,
         Call::GetArtifact => artifacts::get(asked).await,
         Call::GetArtifactContent => artifacts::content(asked).await,
+        Call::NoSubagent => transcript::no_subagent(asked).await,
+        Call::NoSubagentPage => transcript::no_subagent_page(asked).await,
+        Call::CreateFile => files::create(asked).await,
+        Call::ListFiles => files::list(asked).await,
+        Call::GetFile => files::get(asked).await,
+        Call::DeleteFile => files::delete(asked).await,
+        Call::GetFileContent => files::content(asked).await,
         Call::NotBuilt => {
             let message = "This server does not have this route of the Agents API.";
             let error = ApiError::new(501, "not_implemented", message);

@@ -10,8 +10,8 @@ use super::refusal::{Answered, shown};
 use crate::api::Page;
 use crate::engine::error::EngineError;
 
-/// Bytes of an Artifact that are read at once.
-const STEP_BYTES: usize = 64 << 10;
+/// Bytes of a download that are read at once.
+pub(super) const STEP_BYTES: usize = 64 << 10;
 
 pub(super) async fn list(mut asked: Asked) -> Answered {
     let page = asked.query.take_page()?;
@@ -43,16 +43,21 @@ pub(super) async fn content(mut asked: Asked) -> Answered {
     let opened = core.blobs.open(&scope, &row.blob, 0).await;
     let bytes = opened.map_err(EngineError::from)?;
     let stream = ReaderStream::with_capacity(bytes, STEP_BYTES);
-    let mut response = Response::new(Body::from_stream(stream));
+    let response = Response::new(Body::from_stream(stream));
+    Ok(download(response, row.blob.size_bytes))
+}
+
+/// The answer as bytes of this length that are nothing but bytes.
+pub(super) fn download(mut response: Response, size_bytes: u64) -> Response {
     let headers = response.headers_mut();
     for (name, value) in [
         (header::CONTENT_TYPE, "application/octet-stream"),
-        // Whatever an agent wrote, no browser runs it here.
+        // Whatever somebody wrote, no browser runs it here.
         (header::CONTENT_DISPOSITION, "attachment"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    headers.insert(header::CONTENT_LENGTH, row.blob.size_bytes.into());
-    Ok(response)
+    headers.insert(header::CONTENT_LENGTH, size_bytes.into());
+    response
 }

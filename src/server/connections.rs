@@ -1,4 +1,5 @@
-//! Connections: how many there may be, how long each may take to say what it wants, and their end.
+//! Connections: how many there may be, how long each may take to say what it wants, and their end. With TLS, the handshake is part of
+//! a connection and holds its place.
 
 use std::io;
 use std::sync::Arc;
@@ -7,13 +8,15 @@ use std::time::Duration;
 use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::limits::Limits;
 use super::patient::Patient;
+use super::tls::Tls;
 
 /// After a failure that is not one connection's own (no file descriptor is left) nothing is accepted for so long.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -23,6 +26,7 @@ const HTTP_FIELDS: usize = 100;
 /// Serves what comes until `stopped` becomes true and the last answer is out.
 pub(super) async fn serve(
     listener: TcpListener,
+    tls: Option<Tls>,
     router: Router,
     limits: Limits,
     mut stopped: watch::Receiver<bool>,
@@ -47,18 +51,50 @@ pub(super) async fn serve(
         };
         // Events are small, and each is waited for.
         let _ = stream.set_nodelay(true);
-        let service = TowerToHyperService::new(router.clone());
-        let stream = TokioIo::new(Patient::new(stream, limits.write_patience));
-        let connection = open.watch(http.serve_connection(stream, service));
+        let stream = Patient::new(stream, limits.write_patience);
+        let talk = Talk {
+            http: http.clone(),
+            router: router.clone(),
+            open: open.watcher(),
+        };
+        let tls = tls.clone();
+        let mut stopped = stopped.clone();
         tokio::spawn(async move {
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection broke");
+            match tls {
+                None => talk.over(stream).await,
+                Some(tls) => {
+                    let greeted = tokio::select! {
+                        _ = stopped.wait_for(|stopped| *stopped) => None,
+                        greeted = tls.greet(stream) => greeted,
+                    };
+                    if let Some(stream) = greeted {
+                        talk.over(stream).await;
+                    }
+                }
             }
             drop(place);
         });
     }
     drop(listener);
     open.shutdown().await;
+}
+
+/// What a connection is answered with.
+struct Talk {
+    http: http1::Builder,
+    router: Router,
+    open: Watcher,
+}
+
+impl Talk {
+    /// Answers all requests of one connection.
+    async fn over(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        let service = TowerToHyperService::new(self.router);
+        let connection = self.http.serve_connection(TokioIo::new(stream), service);
+        if let Err(error) = self.open.watch(connection).await {
+            tracing::debug!(%error, "a connection broke");
+        }
+    }
 }
 
 /// The next connection, when there is room for one; `None` if it was gone before it was taken.

@@ -18,7 +18,7 @@ pub struct Limits {
     pub head_fields: usize,
     /// The head of a request must be there after this time; so must the next request on a connection that is kept.
     pub head_patience: Duration,
-    /// A body may be this long.
+    /// A body may be this long; a key may have less.
     pub body_bytes: usize,
     /// A body must be there after this time.
     pub body_patience: Duration,
@@ -41,7 +41,7 @@ impl Default for Limits {
             head_bytes: 64 << 10,
             head_fields: 100,
             head_patience: Duration::from_secs(60),
-            body_bytes: MAX_BODY_BYTES as usize,
+            body_bytes: usize::try_from(MAX_BODY_BYTES).unwrap_or(usize::MAX),
             body_patience: Duration::from_secs(60),
             stream_patience: Duration::from_secs(60),
             write_patience: Duration::from_secs(120),

@@ -11,7 +11,9 @@ mod artifacts;
 mod body;
 mod connections;
 mod events;
+mod files;
 mod limits;
+mod multipart;
 mod patient;
 mod query;
 mod rates;
@@ -19,6 +21,7 @@ mod refusal;
 pub mod routes;
 mod sessions;
 mod stream;
+pub mod tls;
 mod transcript;
 
 use std::sync::Arc;
@@ -34,6 +37,7 @@ use crate::engine::core::Core;
 pub use limits::Limits;
 use rates::Rates;
 use routes::{ROUTES, Verb};
+use tls::Tls;
 
 /// Who may ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,12 +77,6 @@ impl Server {
         }
     }
 
-    /// The same, where nobody may ask more often: each key, or without keys all together. A key that says how often goes by that.
-    pub fn limited(mut self, requests_per_second: Option<u32>) -> Server {
-        self.requests_per_second = requests_per_second;
-        self
-    }
-
     /// The same within other bounds.
     pub fn within(mut self, limits: Limits) -> Server {
         self.limits = limits;
@@ -86,12 +84,18 @@ impl Server {
         self
     }
 
-    /// Answers what comes to the listener until `stopped` becomes true and the last answer is out. What fails meanwhile is one
-    /// connection, or passes.
-    pub async fn serve(self, listener: TcpListener) {
+    /// The same, where nobody may ask more often: each key, or without keys all together. A key that says how often goes by that.
+    pub fn limited(mut self, requests_per_second: Option<u32>) -> Server {
+        self.requests_per_second = requests_per_second;
+        self
+    }
+
+    /// Answers what comes to the listener, through `tls` if there is some, until `stopped` becomes true and the last answer is out.
+    /// What fails meanwhile is one connection, or passes.
+    pub async fn serve(self, listener: TcpListener, tls: Option<Tls>) {
         let (stopped, limits) = (self.stopped.clone(), self.limits);
         let router = router(Arc::new(self));
-        connections::serve(listener, router, limits, stopped).await;
+        connections::serve(listener, tls, router, limits, stopped).await;
     }
 }
 

@@ -65,14 +65,19 @@ impl Query {
 
     /// Which part of a list: `after`, `limit`, `order`.
     pub(super) fn take_page(&mut self) -> Result<ListQuery, ApiError> {
+        self.take_page_of(DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT)
+    }
+
+    /// The same of a list whose pages have other lengths: if none is given, and at most.
+    pub(super) fn take_page_of(&mut self, default: u32, max: u32) -> Result<ListQuery, ApiError> {
         let limit = match self.take("limit") {
-            None => DEFAULT_PAGE_LIMIT,
+            None => default,
             Some(text) => {
                 let number = text.parse().ok();
-                let number = number.filter(|n| (1..=MAX_PAGE_LIMIT).contains(n));
+                let number = number.filter(|n| (1..=max).contains(n));
                 number.ok_or_else(|| {
                     let message = format!(
-                        "Invalid 'limit': expected a whole number from 1 to {MAX_PAGE_LIMIT}, not '{text}'."
+                        "Invalid 'limit': expected a whole number from 1 to {max}, not '{text}'."
                     );
                     ApiError::invalid_request("limit", message)
                 })?

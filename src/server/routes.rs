@@ -73,6 +73,13 @@ pub enum Call {
     ListTurnItems,
     ListTraces,
     ListSubagents,
+    NoSubagent,
+    NoSubagentPage,
+    CreateFile,
+    ListFiles,
+    GetFile,
+    DeleteFile,
+    GetFileContent,
     NotBuilt,
     ListArtifacts,
     GetArtifact,
@@ -192,6 +199,8 @@ const fn not(verb: Verb, path: &'static str) -> Route {
     }
 }
 
+const NO_SUBAGENTS: &str = "there are none yet: every id is unknown";
+
 /// Every route, in the order of the API's documentation.
 pub static ROUTES: &[Route] = &[
     served(Get, "/healthz", Call::Health),
@@ -264,25 +273,35 @@ pub static ROUTES: &[Route] = &[
         Call::ListSubagents,
         "there are none yet: the list is always empty",
     ),
-    not(
+    partial(
         Get,
         "/v1/agents/sessions/{session_id}/subagents/{subagent_id}",
+        Call::NoSubagent,
+        NO_SUBAGENTS,
     ),
-    not(
+    partial(
         Get,
         "/v1/agents/sessions/{session_id}/subagents/{subagent_id}/items",
+        Call::NoSubagentPage,
+        NO_SUBAGENTS,
     ),
-    not(
+    partial(
         Get,
         "/v1/agents/sessions/{session_id}/subagents/{subagent_id}/turns",
+        Call::NoSubagentPage,
+        NO_SUBAGENTS,
     ),
-    not(
+    partial(
         Get,
         "/v1/agents/sessions/{session_id}/subagents/{subagent_id}/turns/{turn_id}",
+        Call::NoSubagent,
+        NO_SUBAGENTS,
     ),
-    not(
+    partial(
         Get,
         "/v1/agents/sessions/{session_id}/subagents/{subagent_id}/turns/{turn_id}/items",
+        Call::NoSubagentPage,
+        NO_SUBAGENTS,
     ),
     served(
         Get,
@@ -336,11 +355,11 @@ pub static ROUTES: &[Route] = &[
         Get,
         "/v1/agents/automations/{automation_id}/invocations/{invocation_id}",
     ),
-    not(Post, "/v1/files"),
-    not(Get, "/v1/files"),
-    not(Get, "/v1/files/{file_id}"),
-    not(Delete, "/v1/files/{file_id}"),
-    not(Get, "/v1/files/{file_id}/content"),
+    served(Post, "/v1/files", Call::CreateFile),
+    served(Get, "/v1/files", Call::ListFiles),
+    served(Get, "/v1/files/{file_id}", Call::GetFile),
+    served(Delete, "/v1/files/{file_id}", Call::DeleteFile),
+    served(Get, "/v1/files/{file_id}/content", Call::GetFileContent),
     not(Post, "/v1/skills"),
     not(Get, "/v1/skills"),
     not(Get, "/v1/skills/{skill_id}"),

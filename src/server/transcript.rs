@@ -47,3 +47,16 @@ pub(super) async fn none(mut asked: Asked) -> Answered {
         None => shown(&Page::<Subagent>::new(Vec::new(), false)),
     }
 }
+
+/// Something of a subagent: a Session has none, so none is found.
+pub(super) async fn no_subagent(mut asked: Asked) -> Answered {
+    asked.no_more_query()?;
+    asked.read().await?;
+    Err(ApiError::not_found(&format!("Subagent '{}'", asked.id(1))).into())
+}
+
+/// The same as a list.
+pub(super) async fn no_subagent_page(mut asked: Asked) -> Answered {
+    asked.query.take_page()?;
+    no_subagent(asked).await
+}

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::finding::{Finding, Invariant, Repair};
 use crate::api::Agent;
 use crate::engine::access::AccessKey;
+use crate::engine::files::FileRow;
 use crate::engine::ids::{Kind, well_formed};
 use crate::engine::keys;
-use crate::engine::ports::{Key, Record};
+use crate::engine::ports::{BlobRef, Key, Record};
 use crate::engine::receipt::CreateReceipt;
 
 /// Everything about one owner that the rules compare; given row by row, like a Session's.
@@ -17,7 +18,23 @@ pub struct OwnerFacts {
     sessions: BTreeMap<String, u64>,
     agents_by_time: BTreeSet<String>,
     agents: BTreeSet<String>,
+    /// What else the owner keeps, by collection and id: creation times as the row under the id and the list have them.
+    kept: BTreeMap<(String, String), Times>,
+    /// Scopes of their own that rows name, by the row, and what of their bytes.
+    scopes: BTreeMap<String, Named>,
     bad: BTreeMap<String, String>,
+}
+
+/// Creation times (Unix ms) of one thing: under its id, and in the list.
+type Times = (Option<u64>, Option<u64>);
+
+/// A scope, and the bytes in it that a row names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The scope's name in its owner's namespace.
+    pub scope: String,
+    /// The bytes.
+    pub blobs: Vec<BlobRef>,
 }
 
 impl OwnerFacts {
@@ -50,8 +67,28 @@ impl OwnerFacts {
                 }
             }
             Some(("agent", id)) => drop(self.agents.remove(id)),
-            _ => {}
+            _ => {
+                if let Some((of, id, at)) = kept(sort) {
+                    let times = self.kept.entry((of, id.to_owned())).or_default();
+                    match at {
+                        None => times.0 = None,
+                        Some(_) => times.1 = None,
+                    }
+                    self.scopes.remove(sort);
+                }
+            }
         }
+    }
+
+    /// Scopes that rows name, each with the sort key of its row.
+    pub fn scopes(&self) -> impl Iterator<Item = (&str, &Named)> {
+        let scopes = self.scopes.iter();
+        scopes.map(|(sort, named)| (sort.as_str(), named))
+    }
+
+    /// Whether every row could be read.
+    pub fn is_readable(&self) -> bool {
+        self.bad.is_empty()
     }
 
     /// Sessions that are listed by id.
@@ -100,6 +137,12 @@ impl OwnerFacts {
             let what = "this agent is saved and not listed, or listed and not saved".to_owned();
             add(Invariant::I11, keys::agent(id), what);
         }
+        for ((of, id), (by_id, by_time)) in &self.kept {
+            if by_id != by_time {
+                let what = "the row under this id and the list do not agree".to_owned();
+                add(Invariant::I11, format!("{of}/{id}"), what);
+            }
+        }
         found
     }
 
@@ -133,9 +176,52 @@ impl OwnerFacts {
                     return Err(format!("{:?} is no session", receipt.session));
                 }
             }
-            _ => return Err(unknown()),
+            _ => {
+                let (of, id, at) = kept(sort).ok_or_else(unknown)?;
+                let listed = match at {
+                    None => None,
+                    Some(at_ms) => {
+                        if let Some(named) = named(&of, id, record)? {
+                            self.scopes.insert(sort.to_owned(), named);
+                        }
+                        Some(at_ms)
+                    }
+                };
+                let times = self.kept.entry((of, id.to_owned())).or_default();
+                match listed {
+                    None => times.0 = Some(decode(record)?),
+                    Some(at_ms) => times.1 = Some(at_ms),
+                }
+            }
         }
         Ok(())
+    }
+}
+
+/// Collection, id and, in a list, creation time of a row of [`crate::engine::owned`].
+fn kept(sort: &str) -> Option<(String, &str, Option<u64>)> {
+    let (of, rest) = sort.split_once('/')?;
+    match of {
+        "file" => Some((of.to_owned(), rest, None)),
+        "files" => {
+            let (at_ms, id) = timed(rest)?;
+            Some((of.trim_end_matches('s').to_owned(), id, Some(at_ms)))
+        }
+        _ => None,
+    }
+}
+
+/// The scope that a row in the list of a collection names, if it names one.
+fn named(of: &str, id: &str, record: &Record) -> Result<Option<Named>, String> {
+    match of {
+        "file" => {
+            let row: FileRow = decode(record)?;
+            Ok(Some(Named {
+                scope: id.to_owned(),
+                blobs: vec![row.blob],
+            }))
+        }
+        _ => Ok(None),
     }
 }
 

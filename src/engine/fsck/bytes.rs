@@ -48,7 +48,8 @@ impl Fsck<'_> {
         Ok(found)
     }
 
-    async fn problem(
+    /// What is wrong with these bytes, if something is.
+    pub(super) async fn problem(
         &self,
         scope: &BlobScope,
         blob: &BlobRef,
@@ -144,7 +145,7 @@ impl Fsck<'_> {
         Ok(Some((finding, repaired)))
     }
 
-    fn orphans_before_ms(&self) -> u64 {
+    pub(super) fn orphans_before_ms(&self) -> u64 {
         self.core.clock.now_ms().saturating_sub(ORPHANS_AFTER_MS)
     }
 }

@@ -5,10 +5,12 @@
 //! whose agenda entries or lists look odd. Nothing is written unless repairs are asked for; each repair is a commit that asserts
 //! what makes it right, and the Session is looked at again afterwards.
 //!
-//! Read in this order: `inventory` (what a store can list), `look` (one Session in one piece), `bytes`, `mend`, `walk` (all of it).
+//! Read in this order: `inventory` (what a store can list), `look` (one Session in one piece), `bytes`, `kept` (what is in no
+//! Session), `mend`, `walk` (all of it).
 
 mod bytes;
 mod inventory;
+mod kept;
 mod look;
 mod mend;
 mod owners;
@@ -18,7 +20,10 @@ mod walk;
 pub use inventory::{Inventory, StoredBlob};
 pub use report::{Judged, Outcome, Tally};
 
+use std::collections::BTreeSet;
+
 use super::core::Core;
+use super::ports::BlobScope;
 
 /// Bytes that no record names are left alone for so long: they may be on their way into one.
 pub const ORPHANS_AFTER_MS: u64 = 24 * 3_600_000;
@@ -44,6 +49,10 @@ pub struct Fsck<'a> {
     outcome: Outcome,
     /// Owners that have lists.
     owners: Vec<String>,
+    /// Scopes of their own that owners' rows name.
+    kept: BTreeSet<BlobScope>,
+    /// Owners of whom a row can't be read: it may name any scope.
+    unsure: BTreeSet<String>,
 }
 
 impl<'a> Fsck<'a> {
@@ -61,6 +70,8 @@ impl<'a> Fsck<'a> {
             progress,
             outcome: Outcome::default(),
             owners: Vec::new(),
+            kept: BTreeSet::new(),
+            unsure: BTreeSet::new(),
         }
     }
 }

@@ -21,13 +21,17 @@ impl Fsck<'_> {
         let missing = self.missing(&facts).await?;
         // Lists have no head that tells whether they changed while they were read. What changed is not found twice.
         let mut found = facts.findings(owner);
+        found.extend(self.kept_bytes(owner, &facts).await?);
         for _ in 1..LOOKS {
             if found.is_empty() {
                 break;
             }
-            let again = self.owner_facts(owner).await?.findings(owner);
+            let facts = self.owner_facts(owner).await?;
+            let mut again = facts.findings(owner);
+            again.extend(self.kept_bytes(owner, &facts).await?);
             found.retain(|finding: &Finding| again.contains(finding));
         }
+        self.count_kept(owner, &facts);
         for finding in found {
             self.outcome.add(finding, false);
         }

@@ -29,7 +29,7 @@ impl Fsck<'_> {
         let mut odd: BTreeSet<SessionId> = BTreeSet::new();
         let mut strays = self.strays().await?;
         let mut after = String::new();
-        // In order: `A/…`, `K/…`, `O/…`, `S/…`.
+        // In order: `A/…`, `E/…`, `K/…`, `O/…`, `S/…`.
         loop {
             let page = self.inventory.partitions(&after, PAGE_ROWS).await?;
             let Some(last) = page.last().cloned() else {
@@ -49,6 +49,10 @@ impl Fsck<'_> {
                         odd.extend(self.or_unreadable(&partition, checked)?);
                     }
                     ("A", _) if is_agenda(&partition) => {}
+                    ("E", _) if partition == keys::CHORES => {
+                        let checked = self.chores().await;
+                        self.or_unreadable(&partition, checked)?;
+                    }
                     // A holder without its key, or the other way round, opens nothing: there is nothing to find.
                     ("K", _) if is_digest(name) => {}
                     _ => self.stranger(&partition),
@@ -292,6 +296,7 @@ impl Fsck<'_> {
     async fn scopes(&mut self) -> Result<(), EngineError> {
         for scope in self.inventory.scopes().await? {
             let Some(session) = SessionId::parse(&scope.session) else {
+                self.own_scope(&scope).await?;
                 continue;
             };
             let loaded = self.core.load(&session).await.ok();

@@ -7,12 +7,13 @@ use tokio::io::AsyncRead;
 
 use super::store::StoreFault;
 
-/// The namespace of content: owner and Session. Deleting a Session deletes its scope.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+/// The namespace of content: owner and Session. Deleting a Session deletes its scope. What is in no Session (an uploaded file) has a
+/// scope of its own, under an id of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlobScope {
     /// Owner namespace (lower-case base32).
     pub owner: String,
-    /// Session id.
+    /// Session id, or the id of what else the scope belongs to.
     pub session: String,
 }
 

@@ -17,6 +17,7 @@ mod faults;
 mod harnesses;
 pub mod interposed;
 mod journey;
+mod kept;
 mod keys;
 mod late_outputs;
 mod late_turns;

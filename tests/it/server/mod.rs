@@ -1,5 +1,6 @@
 mod bounds;
 mod coverage;
+mod files;
 mod journey;
 mod keys;
 mod limits;
@@ -9,4 +10,5 @@ mod raw;
 mod refusals;
 mod scopes;
 mod streams;
+mod tls;
 mod world;

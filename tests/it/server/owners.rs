@@ -4,6 +4,7 @@ use rat_things::engine::access::NewKey;
 use rat_things::server::routes::{Coverage, ROUTES, Route, Verb};
 use serde_json::{Value, json};
 
+use super::files::{form, upload};
 use super::world::{Api, message, session_of};
 
 /// A Session with an Artifact, a saved Agent, and what stands for each name in a path.
@@ -24,6 +25,8 @@ async fn belongings(api: &Api) -> Vec<(&'static str, String)> {
     };
     let agent = api.post("/agents", &json!({"model": "demo"})).await;
     vec![
+        ("{file_id}", upload(api, "mine", b"mine").await),
+        ("{subagent_id}", format!("subagent_{}", "b".repeat(26))),
         ("{turn_id}", first("turns").await),
         ("{artifact_id}", first("artifacts").await),
         (
@@ -62,13 +65,18 @@ async fn another_owners_key_sees_and_changes_nothing() {
         .create_key("somebodyelse", NewKey::named("other"))
         .await;
     let (_, other) = made.expect("makes a key");
-    let at = format!("/agents/sessions/{}", ids[3].1);
+    let id_of = |name: &str| {
+        let found = ids.iter().find(|(known, _)| *known == name);
+        found.expect("there is one").1.clone()
+    };
+    let at = format!("/agents/sessions/{}", id_of("{session_id}"));
     let state = async || {
         [
             api.get(&at).await,
             api.get(&format!("{at}/items")).await,
             api.get(&format!("{at}/artifacts")).await,
-            api.get(&format!("/agents/{}", ids[2].1)).await,
+            api.get(&format!("/agents/{}", id_of("{agent_id}"))).await,
+            api.get("/files").await,
         ]
     };
     let before = state().await;
@@ -87,7 +95,14 @@ async fn another_owners_key_sees_and_changes_nothing() {
         }
         let ask = async |path: &str| {
             let mut request = api.with_key(&other, route.verb.name(), path);
-            if route.verb == Verb::Post {
+            if route.path == "/v1/files" && route.verb == Verb::Post {
+                let parts = [
+                    ("file", Some("other"), &b"other"[..]),
+                    ("purpose", None, b"user_data"),
+                ];
+                let kind = "multipart/form-data; boundary=b0undary";
+                request = request.header("content-type", kind).body(form(&parts));
+            } else if route.verb == Verb::Post {
                 request = request.json(&body_of(route));
             }
             let response = request.send().await.expect("answers");

@@ -1,0 +1,194 @@
+//! Chores: what is to be erased and is in no Session: bytes and sealed values that no record names (any more), and what expired.
+//!
+//! A chore is a row of its own under the time at which it is due, in one partition for all owners. It is written before there is
+//! anything to erase: bytes go into a scope only after a chore says that the scope is erased later, and the commit that first names
+//! them removes that chore. So a crash at any point leaves either a record or a chore, and no list of all bytes is ever needed.
+//! Surprising: the chore is the fence, too. Once it was done, the commit that would have removed it fails.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use super::core::{Core, decode, encode};
+use super::error::EngineError;
+use super::keys;
+use super::ports::{BlobScope, Change, Guard, Key, Range, Record, StoreError, Write};
+
+/// What nothing names by then is erased. An upload must be over long before.
+pub const UNNAMED_MS: u64 = 24 * 3_600_000;
+/// How often somebody looks whether a chore is due.
+const LOOK_MS: u64 = 30_000;
+/// Chores read at once.
+const CHORES_AT_ONCE: usize = 64;
+
+/// What is to be done, to what the row's key names.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Chore {
+    /// Erase the scope, unless a record named it in time.
+    Unnamed,
+    /// Erase the scope: bytes and sealed values.
+    Scope,
+    /// Delete the file, which has expired.
+    File,
+}
+
+impl Chore {
+    /// Its part of the row's key.
+    fn word(&self) -> &'static str {
+        match self {
+            // One becomes the other.
+            Chore::Unnamed | Chore::Scope => "scope",
+            Chore::File => "file",
+        }
+    }
+}
+
+/// Says that a scope, which holds nothing yet, is erased unless a record names it in time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promise {
+    key: Key,
+    scope: BlobScope,
+}
+
+impl Promise {
+    /// Where the bytes, or sealed values, go.
+    pub fn scope(&self) -> &BlobScope {
+        &self.scope
+    }
+
+    /// For the commit whose record names the scope from then on: it fails once the scope was erased.
+    pub(super) fn redeemed(&self) -> Write {
+        Write {
+            key: self.key.clone(),
+            guard: Guard::Version(1),
+            change: Change::Delete,
+        }
+    }
+}
+
+impl Core {
+    /// A scope of this name to put something in. Nothing may be in it, and nobody else may use the name.
+    pub(super) async fn promise(&self, owner: &str, name: &str) -> Result<Promise, EngineError> {
+        let due_ms = self.clock.now_ms() + UNNAMED_MS;
+        let write = self.chore(owner, name, due_ms, &Chore::Unnamed);
+        let key = write.key.clone();
+        self.commit_writes(vec![write]).await?;
+        let scope = scope_of(owner, name);
+        Ok(Promise { key, scope })
+    }
+
+    /// The write that has something done.
+    pub(super) fn chore(&self, owner: &str, name: &str, due_ms: u64, chore: &Chore) -> Write {
+        Write {
+            key: keys::chore(due_ms, owner, chore.word(), name),
+            guard: Guard::Any,
+            change: Change::Put(encode(chore)),
+        }
+    }
+
+    /// Does a chore now rather than when somebody looks. What fails is done then.
+    pub(super) async fn do_now(&self, key: &Key) {
+        let done = match self.store.get(key).await {
+            Ok(Some(record)) => self.do_chore(&record).await,
+            Ok(None) => Ok(()),
+            Err(error) => Err(error.into()),
+        };
+        if let Err(error) = done {
+            tracing::warn!(%key, %error, "something is erased later");
+        }
+    }
+
+    /// Gives up what was promised. What can't be erased now is erased later.
+    pub(super) async fn break_promise(&self, promise: &Promise) {
+        self.do_now(&promise.key).await;
+    }
+
+    /// Does every chore that is due. One that fails stays and keeps no other from being done.
+    ///
+    /// # Errors
+    /// The chores could not be read.
+    pub async fn do_chores(&self) -> Result<(), EngineError> {
+        let mut range = Range {
+            partition: keys::CHORES.to_owned(),
+            from: String::new(),
+            until: Some(format!("{:015}", self.clock.now_ms() + 1)),
+            reverse: false,
+            limit: CHORES_AT_ONCE,
+        };
+        loop {
+            let page = self.store.range(&range).await?;
+            for record in &page.records {
+                if let Err(error) = self.do_chore(record).await {
+                    tracing::warn!(key = %record.key, %error, "something can't be erased now");
+                }
+            }
+            match page.records.last() {
+                Some(last) if page.more => range.from = format!("{}\0", last.key.sort),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Does chores as they come due, until `stop` turns true.
+    pub async fn keep_tidy(self, mut stop: watch::Receiver<bool>) {
+        let mut looking = tokio::time::interval(Duration::from_millis(LOOK_MS));
+        looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                // Whoever could stop it is gone: so is whatever it works for.
+                _ = stop.wait_for(|stop| *stop) => return,
+                _ = looking.tick() => {}
+            }
+            if let Err(error) = self.do_chores().await {
+                tracing::warn!(%error, "what is to be erased can't be read now");
+            }
+        }
+    }
+
+    async fn do_chore(&self, record: &Record) -> Result<(), EngineError> {
+        let key = &record.key;
+        let damaged = || EngineError::damaged(key, "it is no chore");
+        let (owner, name) = keys::parse_chore(&key.sort).ok_or_else(damaged)?;
+        match decode(record)? {
+            Chore::Unnamed => {
+                // From here on no record can come to name it.
+                let fall = Write {
+                    key: key.clone(),
+                    guard: Guard::Version(record.version),
+                    change: Change::Put(encode(&Chore::Scope)),
+                };
+                match self.commit_writes(vec![fall]).await {
+                    Err(StoreError::Conflict(_)) => return Ok(()),
+                    fell => fell?,
+                }
+                self.erase_scope(owner, name).await?;
+            }
+            Chore::Scope => self.erase_scope(owner, name).await?,
+            Chore::File => self.expire_file(owner, name).await?,
+        }
+        let done = Write {
+            key: key.clone(),
+            guard: Guard::Any,
+            change: Change::Delete,
+        };
+        self.commit_writes(vec![done]).await?;
+        Ok(())
+    }
+
+    async fn erase_scope(&self, owner: &str, name: &str) -> Result<(), EngineError> {
+        let scope = scope_of(owner, name);
+        self.secrets.erase(&scope).await?;
+        self.blobs.delete_scope(&scope).await?;
+        Ok(())
+    }
+}
+
+/// Where the bytes and sealed values of one record are.
+pub(super) fn scope_of(owner: &str, name: &str) -> BlobScope {
+    BlobScope {
+        owner: owner.to_owned(),
+        session: name.to_owned(),
+    }
+}
