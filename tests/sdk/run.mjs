@@ -94,7 +94,7 @@ async function suite(name, judge) {
     if (code === 'late') child.kill('SIGKILL');
     const { report } = front.proxy;
     const good = code === 0 && report.violations.length === 0;
-    return { name, good, code, said, report, log: code === 0 ? '' : fs.readFileSync(path.join(place, 'daemon.log'), 'utf8') };
+    return { name, good, code, said, report, log: warnings(path.join(place, 'daemon.log')) };
   } finally {
     front?.server.close();
     front?.server.closeAllConnections();
@@ -107,6 +107,11 @@ async function suite(name, judge) {
     daemon.kill('SIGKILL');
     fs.rmSync(place, { recursive: true, force: true });
   }
+}
+
+function warnings(file) {
+  const lines = fs.readFileSync(file, 'utf8').split('\n');
+  return lines.filter((line) => line && !/ (INFO|DEBUG) /.test(line)).slice(-40).join('\n');
 }
 
 function sum(counts) {
@@ -125,6 +130,6 @@ for (const { name, good, code, said, report, log } of results) {
   );
   for (const violation of report.violations.slice(0, 20)) console.log(`  wrong: ${violation}`);
   if (process.env.SDK_REPORT) console.log(JSON.stringify(report, null, 1));
-  if (code !== 0) console.log(`-- it ended with ${code}; the end of the daemon's log:\n${log.split('\n').slice(-40).join('\n')}`);
+  if (code !== 0) console.log(`-- it ended with ${code}; what the daemon warned of:\n${log}`);
 }
 process.exitCode = results.every(({ good }) => good) ? 0 : 1;

@@ -42,6 +42,19 @@ test('artifacts are told apart by their turn', async () => {
   }
 });
 
+test('an artifact is deleted, and the others stay', async () => {
+  const write = '@exec mkdir -p outputs && echo same | tee outputs/a.txt > outputs/b.txt\n@say written';
+  const { session_id } = await (await streamed(write, hosted)).finalResult();
+  const listed = await collect(sessions.artifacts.list(session_id, { order: 'asc' }));
+  const [first, second] = listed;
+  const gone = await sessions.artifacts.delete(first.id, { session_id });
+  assert.deepEqual(gone, { id: first.id, deleted: true, object: 'agent.session.artifact.deleted' });
+  assert.deepEqual(await collect(sessions.artifacts.list(session_id)), [second]);
+  await refused(sessions.artifacts.retrieve(first.id, { session_id }), OpenAI.NotFoundError, 404);
+  // Its bytes are those of the one that stays.
+  assert.equal(await (await sessions.artifacts.content(second.id, { session_id })).text(), 'same\n');
+});
+
 test('commands are items with their output, as it is written and as it ended', async () => {
   const stream = await streamed('@exec echo out; exit 3\n@say ran', hosted);
   const events = await collect(stream);

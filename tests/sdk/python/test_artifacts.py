@@ -37,6 +37,19 @@ def test_artifacts_are_told_apart_by_their_turn():
         assert sessions.artifacts.for_result(result).content("/workspace/outputs/a.txt").read() == wanted
 
 
+def test_an_artifact_is_deleted_and_the_others_stay():
+    with streamed("@exec mkdir -p outputs && echo same | tee outputs/a.txt > outputs/b.txt\n@say written", **HOSTED) as stream:
+        of = {"session_id": stream.get_final_result().session_id}
+    first, second = sessions.artifacts.list(**of, order="asc")
+    gone = sessions.artifacts.delete(first.id, **of)
+    assert (gone.id, gone.deleted, gone.object) == (first.id, True, "agent.session.artifact.deleted")
+    assert list(sessions.artifacts.list(**of)) == [second]
+    with pytest.raises(openai.NotFoundError):
+        sessions.artifacts.retrieve(first.id, **of)
+    # Its bytes are those of the one that stays.
+    assert sessions.artifacts.content(second.id, **of).read() == b"same\n"
+
+
 def test_commands_are_items_with_their_output():
     with streamed("@exec echo out; exit 3\n@say ran", **HOSTED) as stream:
         done = [event.item for event in stream if event.type == "agent.session.turn.item.done"]
