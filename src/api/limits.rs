@@ -3,6 +3,7 @@
 //! What needs a look at stored records (a pending call, a template's policy) is the engine's. Limits on text count
 //! characters where the contract does, bytes where they protect this server.
 
+mod bounds;
 mod environment;
 mod input;
 mod tool;
@@ -12,6 +13,7 @@ use crate::api::{
     SessionCreateParams, SessionUpdateParams,
 };
 
+pub use bounds::{BOUNDS, Bound, bound};
 pub use environment::{
     MAX_ALLOWED_DOMAINS, MAX_CAPABILITY_DIRECTORIES, MAX_FILES, MAX_INLINE_BYTES,
     MAX_INLINE_FILE_BYTES,

@@ -4,7 +4,7 @@
 //! [`accept`] (with [`prepare`]), [`dispatch`] (with [`agenda`] and [`claim`]), [`run`] (with [`work`]), [`observe`], [`settle`]
 //! (with [`finish`]), [`deliver`] (with [`outbox`]), [`recover`], and [`erase`] at the very end.
 //! [`draft`] is the one way in which anything is ever changed; [`check`] states what must hold of the records that result.
-//! [`archive`] carries a Session from one store to another; [`fsck`] checks a whole store.
+//! [`archive`] carries a Session from one store to another; [`fsck`] checks a whole store; [`measure`] counts for who watches over it.
 
 pub mod accept;
 pub mod access;
@@ -39,12 +39,14 @@ pub mod journal;
 pub mod keys;
 pub mod lazy;
 mod live;
+pub mod measure;
 pub mod observe;
 pub mod outbox;
 pub mod overhear;
 pub mod overhearing;
 pub mod owned;
 pub mod ports;
+pub mod position;
 pub mod prepare;
 pub mod read;
 pub mod receipt;
@@ -54,6 +56,8 @@ pub mod scope;
 pub mod session;
 pub mod sessions;
 pub mod settle;
+mod steps;
 pub mod turn;
 pub mod view;
 pub mod work;
+pub mod writing;

@@ -1,11 +1,16 @@
 mod bounds;
 mod coverage;
+mod cuts;
 mod files;
+mod hostile;
+mod isolation;
 mod journey;
 mod keys;
 mod limits;
+mod metrics;
 mod once;
-mod owners;
+mod openapi;
+mod order;
 mod raw;
 mod refusals;
 mod scopes;
