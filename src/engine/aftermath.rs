@@ -4,6 +4,8 @@
 //! All of it only answers; whoever asks does not depend on it for ever. A ring that was lost is repeated by the one who waits, and a
 //! worker that keeps silent is stopped.
 
+use std::time::Duration;
+
 use super::core::{Loaded, backoff};
 use super::draft::Draft;
 use super::error::EngineError;
@@ -16,6 +18,9 @@ use super::session::Head;
 
 /// How often a Run whose Session is deleted tries to say that it is over. If nobody hears it, its worker is stopped.
 const FAREWELLS: u32 = 8;
+
+/// A ring usually means that the Session's next Run begins here in a moment; then there is nothing to hand over, and nothing to read.
+const HAND_OVER_AFTER: Duration = Duration::from_millis(20);
 
 /// What outlives a Run in its worker: the environment, with what an agent left running in it.
 pub(super) struct Kept {
@@ -38,6 +43,14 @@ impl Worker {
             execution: execution.clone(),
         };
         self.kept.lock().await.insert(session.clone(), kept);
+    }
+
+    /// Hands over what an earlier Run left open here, unless the Session goes on here.
+    pub(super) async fn hand_over_soon(&self, session: &SessionId) {
+        if self.kept.lock().await.contains_key(session) {
+            tokio::time::sleep(HAND_OVER_AFTER).await;
+            self.hand_over(session).await;
+        }
     }
 
     /// Closes the environment that an earlier Run left open here, if the Session is gone or has another worker now.

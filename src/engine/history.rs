@@ -1,8 +1,11 @@
 //! What a harness is told about the past: the saved Items as [`Past`], read backwards from the end within a budget, and kept in
-//! memory between the Turns of one worker so that a Turn costs the same however long the Session is (I15).
+//! memory between the Turns of one worker so that a Turn costs the same however long the Session is (I15). What a worker wrote or
+//! handed over itself it does not read back (`recent`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::Value;
 
 use super::core::{Core, decode};
 use super::error::EngineError;
@@ -10,7 +13,8 @@ use super::ids::SessionId;
 use super::input::{Body, InputRow, Submission};
 use super::item::{CallState, ItemBody, ItemRow, Told};
 use super::keys;
-use super::ports::{BlobScope, FunctionAnswer, Key, Past, Range, ToolOutcome};
+use super::ports::{BlobScope, Feed, FunctionAnswer, Key, Past, Range, ToolOutcome, Write};
+use super::recent::Recent;
 use super::session::Head;
 use crate::api::CallStatus;
 
@@ -36,6 +40,8 @@ struct Kept {
     /// The first Item that is not in it.
     next_item: u64,
     past: Arc<Vec<Past>>,
+    /// What came since.
+    recent: Recent,
     used: u64,
 }
 
@@ -43,6 +49,20 @@ impl Histories {
     /// Forgets a Session.
     pub fn forget(&self, session: &SessionId) {
         self.lock().remove(session);
+    }
+
+    /// A Run of this worker committed these rows.
+    pub fn wrote(&self, session: &SessionId, writes: Vec<Write>) {
+        if let Some(kept) = self.lock().get_mut(session) {
+            kept.recent.wrote(session, writes);
+        }
+    }
+
+    /// A Run of this worker gave its agent these messages.
+    pub fn handed_over(&self, session: &SessionId, head: &Head, feed: &[Feed]) {
+        if let Some(kept) = self.lock().get_mut(session) {
+            kept.recent.handed_over(head, feed);
+        }
     }
 
     /// The past of a Session up to its newest Item, without the messages that wait to be handed over.
@@ -57,11 +77,14 @@ impl Histories {
             // Another worker in between would have raised the generation twice.
             kept.generation == generation || kept.generation + 1 == generation
         });
-        let (mut past, from) = match known {
-            Some(kept) => (kept.past, kept.next_item),
-            None => (Arc::new(Vec::new()), 1),
+        let (mut past, from, recent) = match known {
+            Some(kept) => (kept.past, kept.next_item, kept.recent),
+            None => (Arc::new(Vec::new()), 1, Recent::default()),
         };
-        let mut rows = newest_rows(core, session, from, head.next.item).await?;
+        let mut rows = match recent.rows(from, head) {
+            Some(rows) => rows,
+            None => newest_rows(core, session, from, head.next.item).await?,
+        };
         let waiting: Vec<u64> = head
             .pending
             .iter()
@@ -81,7 +104,7 @@ impl Histories {
                 core,
                 session,
                 &scope,
-                rows,
+                (rows, &recent),
                 &waiting,
                 Arc::make_mut(&mut past),
             )
@@ -93,6 +116,7 @@ impl Histories {
                 generation,
                 next_item,
                 past: past.clone(),
+                recent: Recent::default(),
                 used: 0,
             },
         );
@@ -104,7 +128,7 @@ impl Histories {
                 core,
                 session,
                 &scope,
-                open_rows,
+                (open_rows, &recent),
                 &waiting,
                 Arc::make_mut(&mut past),
             )
@@ -172,18 +196,20 @@ async fn append(
     core: &Core,
     session: &SessionId,
     scope: &BlobScope,
-    rows: Vec<(u64, ItemRow)>,
+    (rows, recent): (Vec<(u64, ItemRow)>, &Recent),
     waiting: &[u64],
     past: &mut Vec<Past>,
 ) -> Result<(), EngineError> {
-    let inputs = inputs_of(core, session, &rows, waiting).await?;
+    let inputs = inputs_of(core, session, (&rows, recent), waiting).await?;
     for (number, row) in rows {
         if waiting.contains(&number) {
             continue;
         }
         match row.body {
             ItemBody::User { input } => {
-                if let Some(content) = inputs.get(&input) {
+                if let Some(content) = recent.content(input) {
+                    past.push(Past::User { content });
+                } else if let Some(content) = inputs.get(&input) {
                     let content = core.fetch(scope, content).await?;
                     past.push(Past::User {
                         content: as_list(content),
@@ -203,18 +229,19 @@ async fn append(
     Ok(())
 }
 
-/// The bodies of the inputs that these Items show.
+/// The bodies of the inputs that these Items show, but for messages that this worker handed over.
 async fn inputs_of(
     core: &Core,
     session: &SessionId,
-    rows: &[(u64, ItemRow)],
+    (rows, recent): (&[(u64, ItemRow)], &Recent),
     waiting: &[u64],
 ) -> Result<HashMap<u64, Body>, EngineError> {
     let numbers: Vec<u64> = rows
         .iter()
         .filter(|(number, _)| !waiting.contains(number))
         .filter_map(|(_, row)| match &row.body {
-            ItemBody::User { input } | ItemBody::FunctionOutput { input, .. } => Some(*input),
+            ItemBody::User { input } => (!recent.has_content(*input)).then_some(*input),
+            ItemBody::FunctionOutput { input, .. } => Some(*input),
             ItemBody::Message { .. }
             | ItemBody::Reasoning { .. }
             | ItemBody::Call { .. }
@@ -316,7 +343,7 @@ fn called(
     // Nobody will answer a call that was closed: a harness must not wait for it.
     let output = (status == CallStatus::Incomplete).then(|| FunctionAnswer {
         success: false,
-        output: serde_json::Value::Null,
+        output: Value::Null,
         error: Some(CLOSED_CALL.to_owned()),
     });
     Past::Function {
@@ -352,17 +379,17 @@ fn answer_call(past: &mut Vec<Past>, id: String, answer: Option<FunctionAnswer>)
 }
 
 /// Text of a body that holds text.
-pub fn as_text(value: serde_json::Value) -> String {
+pub fn as_text(value: Value) -> String {
     match value {
-        serde_json::Value::String(text) => text,
+        Value::String(text) => text,
         other => other.to_string(),
     }
 }
 
 /// Parts of a body that holds content parts.
-pub fn as_list(value: serde_json::Value) -> Vec<serde_json::Value> {
+pub fn as_list(value: Value) -> Vec<Value> {
     match value {
-        serde_json::Value::Array(list) => list,
+        Value::Array(list) => list,
         other => vec![other],
     }
 }

@@ -105,9 +105,9 @@ impl Worker {
                 let running = worker.rung().get(&session).cloned();
                 match running {
                     Some(listening) => listening.iter().for_each(|notify| notify.notify_one()),
-                    None => drop(tokio::spawn(
-                        async move { worker.hand_over(&session).await },
-                    )),
+                    None => drop(tokio::spawn(async move {
+                        worker.hand_over_soon(&session).await;
+                    })),
                 }
             }
         });
@@ -395,6 +395,8 @@ impl Live {
             loop {
                 match core.commit_once(commit.clone()).await {
                     Ok(()) => {
+                        let histories = &self.worker.histories;
+                        histories.wrote(&self.session, commit.writes);
                         // A lease that was given back may leave work for a dispatcher, and room for other work.
                         let owes_delivery = head.agenda.deliver != self.loaded.head.agenda.deliver;
                         match head.fence.lease {

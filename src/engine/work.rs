@@ -150,6 +150,7 @@ impl Live {
                 .load(&worker.core, &self.session, &head, self.grant.generation)
         })
         .await?;
+        worker.histories.handed_over(&self.session, &head, &feed);
         let task = TurnTask {
             session: self.session.to_string(),
             turn: ids::derived(Kind::Turn, &self.session, turn.number),
@@ -297,7 +298,10 @@ impl Live {
             Ok(())
         })
         .await?;
-        for feed in self.feeds(&steers).await? {
+        let feeds = self.feeds(&steers).await?;
+        let histories = &self.worker.histories;
+        histories.handed_over(&self.session, &self.loaded.head, &feeds);
+        for feed in feeds {
             // A harness that is done takes nothing more: the steer stays pending and becomes the next Turn.
             let _ = desk.steer.try_send(Steer::Message(feed));
         }

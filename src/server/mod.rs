@@ -25,6 +25,7 @@ mod sessions;
 mod stream;
 pub mod tls;
 mod transcript;
+mod uses;
 
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ use crate::engine::read::SessionFilter;
 pub(super) async fn create(mut asked: Asked) -> Answered {
     asked.no_more_query()?;
     let mut params = parse_session_create(&asked.take_body().await?)?;
+    asked.caller.may_use_all_of(&params)?;
     let key = asked.idempotency_key()?;
     // How it is answered is no part of what is created.
     let streams = params.stream.take().unwrap_or_default();

@@ -212,3 +212,40 @@ impl Known {
         self.floor_ms = self.floor_ms.max(median.saturating_add(1));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::ports::Ids;
+
+    /// Another number each time.
+    struct Numbers(std::sync::atomic::AtomicU64);
+
+    impl Ids for Numbers {
+        fn fill(&self, bytes: &mut [u8]) {
+            let n = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            bytes.fill(0);
+            bytes[..8].copy_from_slice(&n.to_be_bytes());
+        }
+    }
+
+    #[test]
+    fn the_sessions_that_were_silent_for_longest_are_forgotten_and_never_counted_again() {
+        let ids = Numbers(Default::default());
+        let counted = (0..=MAX_KNOWN as u64)
+            .map(|at_ms| (SessionId::random(&ids), (1, at_ms)))
+            .collect();
+        let mut known = Known {
+            rung: HashSet::new(),
+            counted,
+            floor_ms: 7,
+        };
+        known.forget();
+        assert_eq!(known.counted.len(), MAX_KNOWN / 2);
+        let oldest = known.counted.values().map(|(_, at_ms)| *at_ms).min();
+        assert_eq!(oldest, Some(known.floor_ms));
+        let few = known.counted.len();
+        known.forget();
+        assert_eq!(known.counted.len(), few, "there is room");
+    }
+}

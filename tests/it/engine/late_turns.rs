@@ -7,26 +7,39 @@ use pretty_assertions::assert_eq;
 use rat_things::backend::memory::MemoryStore;
 use rat_things::engine::core::Core;
 use rat_things::engine::history::Histories;
+use rat_things::engine::ids::SessionId;
 use rat_things::engine::keys;
-use rat_things::engine::ports::{Commit, Committed, Key, Page, Range, Record, Store, StoreError};
+use rat_things::engine::ports::{
+    Change, Commit, Committed, Feed, Guard, Key, Page, Range, Record, Store, StoreError, Write,
+};
 use rat_things::engine::session::{Head, Pending};
 use serde_json::json;
 
 use super::world::{Setup, World};
 
-/// Notes where the ranges begin that are read.
+/// Notes where the ranges begin that are read, and which single rows are.
 struct Noted {
     inner: Arc<MemoryStore>,
     ranges: Mutex<Vec<String>>,
+    rows: Mutex<Vec<String>>,
+}
+
+impl Noted {
+    fn rows(&self, keys: &[Key]) {
+        let mut rows = self.rows.lock().expect("no test panics with it");
+        rows.extend(keys.iter().map(|key| key.sort.clone()));
+    }
 }
 
 #[async_trait]
 impl Store for Noted {
     async fn get(&self, key: &Key) -> Result<Option<Record>, StoreError> {
+        self.rows(std::slice::from_ref(key));
         self.inner.get(key).await
     }
 
     async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Record>>, StoreError> {
+        self.rows(keys);
         self.inner.get_many(keys).await
     }
 
@@ -57,8 +70,8 @@ fn claimed(head: &Head, turn: u64) -> Head {
     head
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_next_turn_reads_only_what_the_one_before_it_added() {
+/// A Session of four Turns of one message and one answer each, and its store, noted.
+async fn four_turns() -> (World, SessionId, Head, Arc<Noted>, Core) {
     let setup = Setup::default();
     let store = Arc::clone(&setup.store);
     let world: World = setup.build();
@@ -79,11 +92,18 @@ async fn the_next_turn_reads_only_what_the_one_before_it_added() {
     let noted = Arc::new(Noted {
         inner: store,
         ranges: Mutex::default(),
+        rows: Mutex::default(),
     });
     let core = Core {
         store: noted.clone(),
         ..world.core.clone()
     };
+    (world, session, head, noted, core)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_next_turn_reads_only_what_the_one_before_it_added() {
+    let (world, session, head, noted, core) = four_turns().await;
     let kept = Histories::default();
     for turn in 2..=4 {
         let head = claimed(&head, turn);
@@ -96,4 +116,53 @@ async fn the_next_turn_reads_only_what_the_one_before_it_added() {
     }
     let ranges = noted.ranges.lock().expect("no test panics with it");
     assert_eq!(*ranges, [keys::item(1), keys::item(3), keys::item(5)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_worker_wrote_and_handed_over_itself_it_does_not_read_back() {
+    let (world, session, last, noted, core) = four_turns().await;
+    let kept = Histories::default();
+    let partition = keys::session_partition(&session);
+    for turn in 1..=4 {
+        let head = claimed(&last, turn);
+        let past = kept.load(&core, &session, &head, turn).await;
+        let fresh = Histories::default();
+        let anew = fresh.load(&world.core, &session, &head, turn).await;
+        assert_eq!(past.expect("read"), anew.expect("read"));
+        // The Run gives its agent the message and commits the answer.
+        let content = vec![json!({
+            "type": "input_text",
+            "text": format!("@say answer {turn}"),
+        })];
+        let feed = Feed {
+            input: turn,
+            content,
+        };
+        kept.handed_over(&session, &head, &[feed]);
+        let key = Key::new(partition.clone(), keys::item(2 * turn));
+        let record = world.core.store.get(&key).await.expect("read");
+        let write = Write {
+            key,
+            guard: Guard::Any,
+            change: Change::Put(record.expect("an answer").value),
+        };
+        kept.wrote(&session, vec![write]);
+    }
+    let ranges = noted.ranges.lock().expect("no test panics with it");
+    let rows = noted.rows.lock().expect("no test panics with it");
+    assert_eq!((ranges.as_slice(), rows.as_slice()), (&[][..], &[][..]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_worker_did_not_write_it_reads() {
+    let (_world, session, last, noted, core) = four_turns().await;
+    let kept = Histories::default();
+    let head = claimed(&last, 1);
+    let first = kept.load(&core, &session, &head, 1).await;
+    assert_eq!(first.expect("read").len(), 0);
+    // Somebody else told the agent its message, and committed its answer.
+    let second = kept.load(&core, &session, &claimed(&last, 2), 2).await;
+    assert_eq!(second.expect("read").len(), 2);
+    let ranges = noted.ranges.lock().expect("no test panics with it");
+    assert_eq!(*ranges, [keys::item(1)]);
 }

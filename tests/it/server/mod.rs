@@ -16,4 +16,4 @@ mod refusals;
 mod scopes;
 mod streams;
 mod tls;
-mod world;
+pub mod world;

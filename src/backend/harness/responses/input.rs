@@ -40,10 +40,15 @@ pub fn model_input(history: &[Past], feed: &[Feed]) -> Vec<Value> {
     input.items
 }
 
-/// The input items for a model, of at most about `budget_bytes`. The newest entries are kept, and the newest `messages` messages
+/// The input items for a model, of at most about `budget_bytes`; `sizes` has what each entry takes ([`size_bytes`]). The newest entries are kept, and the newest `messages` messages
 /// of the user (at least one) whatever their size; where something was left out, a note says so.
-pub fn fitted_input(history: &[&Past], budget_bytes: usize, messages: usize) -> Vec<Value> {
-    let from = cut(history, budget_bytes);
+pub fn fitted_input(
+    history: &[&Past],
+    sizes: &[usize],
+    budget_bytes: usize,
+    messages: usize,
+) -> Vec<Value> {
+    let from = cut(sizes, budget_bytes);
     let mut input = Input::default();
     if from > 0 {
         input.items.push(json!({
@@ -53,8 +58,10 @@ pub fn fitted_input(history: &[&Past], budget_bytes: usize, messages: usize) -> 
         }));
     }
     // Ids seen in what was left out stay taken: the model may have mentioned them.
-    for past in &history[..from] {
-        input.reserve(past);
+    if repeats_ids(history, from) {
+        for past in &history[..from] {
+            input.reserve(past);
+        }
     }
     let newest = history.iter().enumerate().rev();
     let kept_message = newest
@@ -73,8 +80,7 @@ pub fn fitted_input(history: &[&Past], budget_bytes: usize, messages: usize) -> 
 
 /// The first entry to keep. It moves in steps of a quarter of the budget, so that a provider's cache of the beginning stays
 /// good for many calls.
-fn cut(history: &[&Past], budget_bytes: usize) -> usize {
-    let sizes: Vec<usize> = history.iter().map(|past| size_bytes(past)).collect();
+fn cut(sizes: &[usize], budget_bytes: usize) -> usize {
     let total: usize = sizes.iter().sum();
     if total <= budget_bytes {
         return 0;
@@ -82,7 +88,7 @@ fn cut(history: &[&Past], budget_bytes: usize) -> usize {
     let step = (budget_bytes / 4).max(1);
     let surplus = (total - budget_bytes).div_ceil(step) * step;
     let mut dropped = 0;
-    let newest = history.len().saturating_sub(1);
+    let newest = sizes.len().saturating_sub(1);
     for (at, size) in sizes.iter().enumerate().take(newest) {
         if dropped >= surplus {
             return at;
@@ -92,8 +98,33 @@ fn cut(history: &[&Past], budget_bytes: usize) -> usize {
     newest
 }
 
+/// Whether an id of a call that is kept is also that of another call, kept or left out. Hardly ever; so whoever asks need not
+/// remember the ids of a long history.
+fn repeats_ids(history: &[&Past], from: usize) -> bool {
+    let mut kept = HashSet::new();
+    let mut calls = history[from..].iter().filter_map(|past| call_id(past));
+    if calls.any(|id| id.is_empty() || !kept.insert(id)) {
+        return true;
+    }
+    let mut left_out = history[..from].iter().filter_map(|past| call_id(past));
+    left_out.any(|id| kept.contains(id))
+}
+
+/// The id of a call.
+fn call_id(past: &Past) -> Option<&str> {
+    match past {
+        Past::Tool { call_id, .. }
+        | Past::Function { call_id, .. }
+        | Past::Background { call_id, .. } => Some(call_id),
+        Past::User { .. }
+        | Past::Assistant { .. }
+        | Past::Reasoning { .. }
+        | Past::Answered { .. } => None,
+    }
+}
+
 /// About the bytes that an entry takes in a request.
-fn size_bytes(past: &Past) -> usize {
+pub fn size_bytes(past: &Past) -> usize {
     const FRAME: usize = 64;
     FRAME
         + match past {
@@ -212,12 +243,7 @@ impl Input {
     }
 
     fn reserve(&mut self, past: &Past) {
-        if let Past::Tool { call_id, .. }
-        | Past::Function { call_id, .. }
-        | Past::Background { call_id, .. } = past
-        {
-            self.ids.insert(call_id.clone());
-        }
+        self.ids.extend(call_id(past).map(str::to_owned));
     }
 
     /// The id itself, or a variant of it if it is empty or was used before.

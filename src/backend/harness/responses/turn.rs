@@ -26,6 +26,8 @@ pub struct Turn<'a> {
     pub(super) history: Arc<Vec<Past>>,
     /// What happened since the harness began, behind `history`.
     pub(super) since: Vec<Past>,
+    /// What each entry of `history` and `since` takes in a request, as far as that was asked.
+    sizes: Vec<usize>,
     /// Inputs in `since` that no model call was given yet.
     untaken: Vec<u64>,
     model_calls: u32,
@@ -67,6 +69,7 @@ impl<'a> Turn<'a> {
             turn: task.turn,
             history: task.history,
             since: Vec::new(),
+            sizes: Vec::new(),
             untaken: Vec::new(),
             model_calls: task.model_calls,
             budget_bytes: options.history_budget_bytes,
@@ -191,7 +194,8 @@ impl<'a> Turn<'a> {
             ));
         }
         let messages = self.untaken.len();
-        let mut request = self.setup.request(self.input(messages));
+        let input = self.input(messages);
+        let mut request = self.setup.request(input);
         loop {
             let answer = call::complete(
                 self.model,
@@ -220,9 +224,12 @@ impl<'a> Turn<'a> {
     }
 
     /// The model's input now, of which `messages` messages are new to it.
-    fn input(&self, messages: usize) -> Vec<Value> {
+    fn input(&mut self, messages: usize) -> Vec<Value> {
         let log: Vec<&Past> = self.history.iter().chain(&self.since).collect();
-        input::fitted_input(&log, self.budget_bytes, messages)
+        let unknown = log[self.sizes.len()..].iter();
+        self.sizes
+            .extend(unknown.map(|past| input::size_bytes(past)));
+        input::fitted_input(&log, &self.sizes, self.budget_bytes, messages)
     }
 
     /// About half of what was sent, if that was too long and can be shortened.

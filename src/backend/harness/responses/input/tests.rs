@@ -253,9 +253,13 @@ fn call_ids_are_made_unique() {
     );
 }
 
+fn sizes(history: &[&Past]) -> Vec<usize> {
+    history.iter().map(|past| size_bytes(past)).collect()
+}
+
 fn fitted(history: &[Past], budget_bytes: usize) -> Vec<Value> {
     let all: Vec<&Past> = history.iter().collect();
-    fitted_input(&all, budget_bytes, 1)
+    fitted_input(&all, &sizes(&all), budget_bytes, 1)
 }
 
 #[test]
@@ -301,9 +305,22 @@ fn every_message_that_is_new_to_the_model_is_kept() {
         user(&big),
     ];
     let all: Vec<&Past> = history.iter().collect();
-    let input = fitted_input(&all, 10, 3);
+    let input = fitted_input(&all, &sizes(&all), 10, 3);
     assert_eq!(input.len(), 4);
     assert!(input[1..].iter().all(|item| *item == user_item(&big)));
+}
+
+#[test]
+fn the_id_of_a_call_that_was_left_out_stays_taken() {
+    let long = "x".repeat(1_000);
+    let history = [
+        tool("1", done(&long)),
+        tool("1_2", done(&long)),
+        user("a"),
+        tool("1", done("kept")),
+    ];
+    let input = fitted(&history, 400);
+    assert_eq!(input.last(), Some(&output("1_3", "kept")));
 }
 
 #[test]
