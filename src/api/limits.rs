@@ -6,11 +6,15 @@
 mod environment;
 mod input;
 mod tool;
+mod vault;
 
 use crate::api::{
-    AgentCreateParams, AgentUpdateParams, ApiError, EnvironmentParam, EventCreateParams, Metadata,
-    SessionCreateParams, SessionUpdateParams,
+    AgentCreateParams, AgentUpdateParams, ApiError, CredentialCreateParams, CredentialUpdateParams,
+    EnvironmentParam, EventCreateParams, Metadata, SessionCreateParams, SessionUpdateParams,
+    VaultCreateParams, VaultUpdateParams,
 };
+
+pub use vault::{MAX_ALLOWED_HOSTS, MAX_NAME_BYTES, MAX_SECRET_BYTES};
 
 pub use environment::{
     MAX_ALLOWED_DOMAINS, MAX_CAPABILITY_DIRECTORIES, MAX_FILES, MAX_INLINE_BYTES,
@@ -135,8 +139,43 @@ pub fn check_events(params: &EventCreateParams) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// What the types of `POST /vaults` do not show.
+pub fn check_vault_create(params: &VaultCreateParams) -> Result<(), ApiError> {
+    if let Some(name) = &params.name {
+        vault::check_name(name)?;
+    }
+    params.metadata.as_ref().map_or(Ok(()), check_metadata)
+}
+
+/// What the types of `POST /vaults/{vault_id}` do not show.
+pub fn check_vault_update(params: &VaultUpdateParams) -> Result<(), ApiError> {
+    if let Some(name) = params.name.as_set() {
+        vault::check_name(name)?;
+    }
+    params.metadata.as_ref().map_or(Ok(()), check_metadata)
+}
+
+/// What the types of `POST /vaults/{vault_id}/credentials` do not show.
+pub fn check_credential_create(params: &CredentialCreateParams) -> Result<(), ApiError> {
+    vault::check_name(&params.name)?;
+    vault::check_auth(&params.auth)?;
+    params.metadata.as_ref().map_or(Ok(()), check_metadata)
+}
+
+/// What the types of `POST /vaults/{vault_id}/credentials/{credential_id}` do not show.
+pub fn check_credential_update(params: &CredentialUpdateParams) -> Result<(), ApiError> {
+    if let Some(auth) = &params.auth {
+        vault::check_rotation(auth)?;
+    }
+    params.metadata.as_ref().map_or(Ok(()), check_metadata)
+}
+
 /// Metadata of any resource, under the field `metadata`.
 pub fn check_metadata(metadata: &Metadata) -> Result<(), ApiError> {
+    if metadata.contains_key("") {
+        let message = "Invalid 'metadata': a key is empty.";
+        return Err(ApiError::invalid_request("metadata", message));
+    }
     if metadata.len() > MAX_METADATA_PAIRS {
         return Err(ApiError::invalid_request(
             "metadata",

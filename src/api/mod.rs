@@ -35,6 +35,8 @@ mod tool;
 mod tool_param;
 mod turn;
 mod usage;
+mod vault;
+mod vault_param;
 pub mod words;
 
 pub use agent::*;
@@ -60,4 +62,6 @@ pub use tool::*;
 pub use tool_param::*;
 pub use turn::*;
 pub use usage::*;
+pub use vault::*;
+pub use vault_param::*;
 pub use words::Words;

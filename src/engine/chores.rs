@@ -32,6 +32,8 @@ pub enum Chore {
     Scope,
     /// Delete the file, which has expired.
     File,
+    /// Remove what was in the vault, which is deleted.
+    Vault,
 }
 
 impl Chore {
@@ -41,6 +43,7 @@ impl Chore {
             // One becomes the other.
             Chore::Unnamed | Chore::Scope => "scope",
             Chore::File => "file",
+            Chore::Vault => "vault",
         }
     }
 }
@@ -98,6 +101,19 @@ impl Core {
         if let Err(error) = done {
             tracing::warn!(%key, %error, "something is erased later");
         }
+    }
+
+    /// Passes on how something ended that a promise was for. If it ended badly, the promise is broken: if it may have been redeemed all
+    /// the same, there is nothing to break.
+    pub(super) async fn settle_promise<T>(
+        &self,
+        promise: &Promise,
+        ended: Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        if ended.is_err() {
+            self.break_promise(promise).await;
+        }
+        ended
     }
 
     /// Gives up what was promised. What can't be erased now is erased later.
@@ -167,6 +183,7 @@ impl Core {
             }
             Chore::Scope => self.erase_scope(owner, name).await?,
             Chore::File => self.expire_file(owner, name).await?,
+            Chore::Vault => self.empty_vault(owner, name).await?,
         }
         let done = Write {
             key: key.clone(),

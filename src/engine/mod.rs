@@ -54,5 +54,6 @@ pub mod session;
 pub mod sessions;
 pub mod settle;
 pub mod turn;
+pub mod vaults;
 pub mod view;
 pub mod work;

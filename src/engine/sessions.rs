@@ -36,6 +36,9 @@ pub struct Config {
     /// The client's names and values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: Metadata,
+    /// Vaults whose credentials it may use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vault_ids: Vec<String>,
 }
 
 /// A Session that exists now.
@@ -86,6 +89,7 @@ impl Core {
             environment,
             variables: None,
             metadata: params.metadata.clone().unwrap_or_default(),
+            vault_ids: self.vaults_of(owner, params).await?,
         };
         let now_ms = self.clock.now_ms();
         let mut head = Head::new(owner.to_owned(), now_ms);
@@ -210,6 +214,30 @@ impl Core {
         }
         check_tools(&agent)?;
         Ok(agent)
+    }
+
+    /// The vaults that a request names, each of which must be there.
+    async fn vaults_of(
+        &self,
+        owner: &str,
+        params: &SessionCreateParams,
+    ) -> Result<Vec<String>, EngineError> {
+        let ids = params.vault_ids.clone().unwrap_or_default();
+        for (at, id) in ids.iter().enumerate() {
+            let param = format!("vault_ids[{at}]");
+            match self.vault(owner, id).await {
+                Ok(_) if ids[..at].contains(id) => {
+                    return Err(EngineError::invalid(&param, "this vault is named twice"));
+                }
+                Ok(_) => {}
+                Err(EngineError::NotFound { .. }) => {
+                    let message = format!("Vault '{id}' was not found.");
+                    return Err(EngineError::invalid(&param, message));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(ids)
     }
 
     fn environment_of(

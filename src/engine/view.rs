@@ -117,7 +117,7 @@ pub fn session(
         required_actions: actions,
         status: head.status(),
         usage: Some(usage(head.usage)),
-        vault_ids: Vec::new(),
+        vault_ids: config.vault_ids.clone(),
         prompt_cache_options: None,
         review: None,
         spend_control: None,

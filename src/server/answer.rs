@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::query::Query;
 use super::refusal::{Answered, Refusal};
 use super::routes::{Call, Route};
-use super::{Access, Server, agents, artifacts, body, events, files, sessions, transcript};
+use super::{Access, Server, agents, artifacts, body, events, files, sessions, transcript, vaults};
 use crate::api::ApiError;
 use crate::engine::ids::{self, Kind, SessionId};
 use crate::engine::ports::Key;
@@ -278,6 +278,16 @@ async fn call(call: Call, asked: Asked) -> Answered {
         Call::GetFile => files::get(asked).await,
         Call::DeleteFile => files::delete(asked).await,
         Call::GetFileContent => files::content(asked).await,
+        Call::CreateVault => vaults::create(asked).await,
+        Call::ListVaults => vaults::list(asked).await,
+        Call::GetVault => vaults::get(asked).await,
+        Call::UpdateVault => vaults::update(asked).await,
+        Call::DeleteVault => vaults::delete(asked).await,
+        Call::CreateCredential => vaults::create_credential(asked).await,
+        Call::ListCredentials => vaults::list_credentials(asked).await,
+        Call::GetCredential => vaults::get_credential(asked).await,
+        Call::UpdateCredential => vaults::update_credential(asked).await,
+        Call::DeleteCredential => vaults::delete_credential(asked).await,
         Call::NotBuilt => {
             let message = "This server does not have this route of the Agents API.";
             let error = ApiError::new(501, "not_implemented", message);

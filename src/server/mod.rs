@@ -19,6 +19,7 @@ pub mod routes;
 mod sessions;
 mod stream;
 mod transcript;
+mod vaults;
 
 use std::sync::Arc;
 

@@ -79,6 +79,16 @@ pub enum Call {
     GetFile,
     DeleteFile,
     GetFileContent,
+    CreateVault,
+    ListVaults,
+    GetVault,
+    UpdateVault,
+    DeleteVault,
+    CreateCredential,
+    ListCredentials,
+    GetCredential,
+    UpdateCredential,
+    DeleteCredential,
     NotBuilt,
     ListArtifacts,
     GetArtifact,
@@ -122,6 +132,8 @@ const fn not(verb: Verb, path: &'static str) -> Route {
 }
 
 const NO_SUBAGENTS: &str = "there are none yet: every id is unknown";
+
+const NOT_USED: &str = "credentials are kept and not used yet";
 
 /// Every route, in the order of the API's documentation.
 pub static ROUTES: &[Route] = &[
@@ -254,16 +266,38 @@ pub static ROUTES: &[Route] = &[
     not(Get, "/v1/agents/environments/templates/{template_id}"),
     not(Post, "/v1/agents/environments/templates/{template_id}"),
     not(Delete, "/v1/agents/environments/templates/{template_id}"),
-    not(Post, "/v1/vaults"),
-    not(Get, "/v1/vaults"),
-    not(Get, "/v1/vaults/{vault_id}"),
-    not(Post, "/v1/vaults/{vault_id}"),
-    not(Delete, "/v1/vaults/{vault_id}"),
-    not(Post, "/v1/vaults/{vault_id}/credentials"),
-    not(Get, "/v1/vaults/{vault_id}/credentials"),
-    not(Get, "/v1/vaults/{vault_id}/credentials/{credential_id}"),
-    not(Post, "/v1/vaults/{vault_id}/credentials/{credential_id}"),
-    not(Delete, "/v1/vaults/{vault_id}/credentials/{credential_id}"),
+    served(Post, "/v1/vaults", Call::CreateVault),
+    served(Get, "/v1/vaults", Call::ListVaults),
+    served(Get, "/v1/vaults/{vault_id}", Call::GetVault),
+    served(Post, "/v1/vaults/{vault_id}", Call::UpdateVault),
+    served(Delete, "/v1/vaults/{vault_id}", Call::DeleteVault),
+    partial(
+        Post,
+        "/v1/vaults/{vault_id}/credentials",
+        Call::CreateCredential,
+        NOT_USED,
+    ),
+    served(
+        Get,
+        "/v1/vaults/{vault_id}/credentials",
+        Call::ListCredentials,
+    ),
+    served(
+        Get,
+        "/v1/vaults/{vault_id}/credentials/{credential_id}",
+        Call::GetCredential,
+    ),
+    partial(
+        Post,
+        "/v1/vaults/{vault_id}/credentials/{credential_id}",
+        Call::UpdateCredential,
+        NOT_USED,
+    ),
+    served(
+        Delete,
+        "/v1/vaults/{vault_id}/credentials/{credential_id}",
+        Call::DeleteCredential,
+    ),
     not(Post, "/v1/agents/automations"),
     not(Get, "/v1/agents/automations"),
     not(Get, "/v1/agents/automations/{automation_id}"),

@@ -10,6 +10,7 @@ use crate::engine::ids::{Kind, well_formed};
 use crate::engine::keys;
 use crate::engine::ports::{BlobRef, Key, Record};
 use crate::engine::receipt::CreateReceipt;
+use crate::engine::vaults::{CredentialRow, VaultRow};
 
 /// Everything about one owner that the rules compare; given row by row, like a Session's.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +36,8 @@ pub struct Named {
     pub scope: String,
     /// The bytes.
     pub blobs: Vec<BlobRef>,
+    /// How many sealed values.
+    pub sealed: usize,
 }
 
 impl OwnerFacts {
@@ -202,10 +205,19 @@ impl OwnerFacts {
 fn kept(sort: &str) -> Option<(String, &str, Option<u64>)> {
     let (of, rest) = sort.split_once('/')?;
     match of {
-        "file" => Some((of.to_owned(), rest, None)),
-        "files" => {
+        "file" | "vault" => Some((of.to_owned(), rest, None)),
+        "files" | "vaults" => {
             let (at_ms, id) = timed(rest)?;
             Some((of.trim_end_matches('s').to_owned(), id, Some(at_ms)))
+        }
+        "credential" => {
+            let (vault, id) = rest.split_once('/')?;
+            Some((format!("credential/{vault}"), id, None))
+        }
+        "credentials" => {
+            let (vault, rest) = rest.split_once('/')?;
+            let (at_ms, id) = timed(rest)?;
+            Some((format!("credential/{vault}"), id, Some(at_ms)))
         }
         _ => None,
     }
@@ -219,6 +231,16 @@ fn named(of: &str, id: &str, record: &Record) -> Result<Option<Named>, String> {
             Ok(Some(Named {
                 scope: id.to_owned(),
                 blobs: vec![row.blob],
+                sealed: 0,
+            }))
+        }
+        "vault" => decode::<VaultRow>(record).map(|_| None),
+        of if of.starts_with("credential/") => {
+            let row: CredentialRow = decode(record)?;
+            Ok(Some(Named {
+                scope: row.sealed.scope,
+                blobs: Vec::new(),
+                sealed: 1,
             }))
         }
         _ => Ok(None),

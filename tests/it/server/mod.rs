@@ -6,4 +6,5 @@ mod once;
 mod owners;
 mod refusals;
 mod streams;
+mod vaults;
 mod world;

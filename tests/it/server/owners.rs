@@ -23,8 +23,15 @@ async fn belongings(api: &Api) -> Vec<(&'static str, String)> {
         page["data"][0]["id"].as_str().expect("an id").to_owned()
     };
     let agent = api.post("/agents", &json!({"model": "demo"})).await;
+    let vault = api.post("/vaults", &json!({})).await;
+    let vault = vault["id"].as_str().expect("an id").to_owned();
+    let path = format!("/vaults/{vault}/credentials");
+    let credential = api.post(&path, &credential()).await;
+    let credential = credential["id"].as_str().expect("an id").to_owned();
     vec![
         ("{file_id}", upload(api, "mine", b"mine").await),
+        ("{vault_id}", vault),
+        ("{credential_id}", credential),
         ("{subagent_id}", format!("subagent_{}", "b".repeat(26))),
         ("{turn_id}", first("turns").await),
         ("{artifact_id}", first("artifacts").await),
@@ -46,10 +53,17 @@ fn path_of(route: &Route, ids: &[(&str, String)]) -> String {
         .fold(path, |path, (name, id)| path.replace(name, id))
 }
 
+fn credential() -> Value {
+    let auth =
+        json!({"type": "static_bearer", "token": "t", "mcp_server_url": "https://mcp.example.org"});
+    json!({"name": "n", "auth": auth})
+}
+
 fn body_of(route: &Route) -> Value {
     match route.path {
         "/v1/agents" => json!({"model": "demo"}),
         "/v1/agents/sessions" => session_of("none", "@say x"),
+        path if path.ends_with("/credentials") => credential(),
         path if path.ends_with("/events") => message("@say intruder"),
         _ => json!({}),
     }
@@ -74,6 +88,8 @@ async fn another_owners_key_sees_and_changes_nothing() {
             api.get(&format!("{at}/artifacts")).await,
             api.get(&format!("/agents/{}", id_of("{agent_id}"))).await,
             api.get("/files").await,
+            api.get(&format!("/vaults/{}/credentials", id_of("{vault_id}")))
+                .await,
         ]
     };
     let before = state().await;
