@@ -1030,7 +1030,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__keys__subcmd__create)
-            opts="-P -o -q -v -h --name --expires --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --name --expires --scope --rate --max-body --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1041,6 +1041,18 @@ _rat__things() {
                     return 0
                     ;;
                 --expires)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --scope)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --max-body)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -120,6 +120,16 @@ impl ApiError {
         }
     }
 
+    /// 429: the caller asks too often; nothing was changed.
+    pub fn rate_limited(per_second: u32) -> ApiError {
+        let message =
+            format!("More than {per_second} requests a second; try again a little later.");
+        ApiError {
+            kind: "rate_limit_error".to_owned(),
+            ..ApiError::new(429, "rate_limit_exceeded", message)
+        }
+    }
+
     /// 500: our fault.
     pub fn internal(message: impl Into<String>) -> ApiError {
         ApiError::new(500, "internal_error", message)
@@ -221,6 +231,7 @@ mod tests {
                 "conflict_error",
             ),
             (ApiError::too_large(10), 413, "invalid_request_error"),
+            (ApiError::rate_limited(5), 429, "rate_limit_exceeded"),
             (ApiError::internal("m"), 500, "internal_error"),
             (ApiError::unavailable("m"), 503, "service_unavailable_error"),
         ] {

@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod artifacts;
+mod bytes;
 mod command_line;
 mod completions;
 pub mod compose;

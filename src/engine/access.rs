@@ -11,6 +11,7 @@ use super::error::EngineError;
 use super::ids::{self, Kind, sha256_hex};
 use super::keys;
 use super::ports::{Change, Commit, CommitId, Guard, Key, Range, Write};
+use super::scope::Scopes;
 
 /// What every key begins with, so that a leaked one is recognised for what it is.
 const PREFIX: &str = "rtk_";
@@ -18,6 +19,8 @@ const PREFIX: &str = "rtk_";
 const KEY_BYTES: usize = 32;
 /// Keys that one owner may have.
 pub const MAX_KEYS: usize = 256;
+/// Longest body of a request, whatever a key says.
+pub const MAX_BODY_BYTES: u64 = 16 << 20;
 
 /// In the owner's partition, `key/<id>`: a key without what proves it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +36,46 @@ pub struct AccessKey {
     /// From then on it opens nothing. Unix ms; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_ms: Option<u64>,
+    /// What it may be used for. Keys of old have no list, and every scope.
+    #[serde(default, skip_serializing_if = "Scopes::are_all")]
+    pub scopes: Scopes,
+    /// How much it may be used.
+    #[serde(flatten)]
+    pub limits: KeyLimits,
+}
+
+/// How much a key may be used. What is `None` is as the server says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyLimits {
+    /// Requests a second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_second: Option<u32>,
+    /// Longest body of a request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body_bytes: Option<u64>,
+}
+
+/// What a key is to be like.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NewKey {
+    /// What its maker calls it.
+    pub name: String,
+    /// It opens nothing any more after so long; `None`: it does not expire.
+    pub lifetime_ms: Option<u64>,
+    /// What it may be used for.
+    pub scopes: Scopes,
+    /// How much.
+    pub limits: KeyLimits,
+}
+
+impl NewKey {
+    /// One that never expires, and may be used for everything.
+    pub fn named(name: impl Into<String>) -> NewKey {
+        NewKey {
+            name: name.into(),
+            ..NewKey::default()
+        }
+    }
 }
 
 impl AccessKey {
@@ -62,6 +105,10 @@ pub struct Bearer {
     pub key: String,
     /// Digest of the key, for asking again later.
     pub digest: String,
+    /// What it may be used for.
+    pub scopes: Scopes,
+    /// How much.
+    pub limits: KeyLimits,
 }
 
 impl Core {
@@ -72,8 +119,7 @@ impl Core {
     pub async fn create_key(
         &self,
         owner: &str,
-        name: &str,
-        lifetime_ms: Option<u64>,
+        new: NewKey,
     ) -> Result<(AccessKey, String), EngineError> {
         if self.list_keys(owner).await?.len() >= MAX_KEYS {
             let message = format!("there are {MAX_KEYS} keys already; revoke one first");
@@ -85,10 +131,12 @@ impl Core {
         let now_ms = self.clock.now_ms();
         let key = AccessKey {
             id: ids::random(Kind::AccessKey, &*self.ids),
-            name: name.to_owned(),
+            name: new.name,
             digest: digest_of(&text),
             created_ms: now_ms,
-            expires_ms: lifetime_ms.map(|lifetime| now_ms.saturating_add(lifetime)),
+            expires_ms: new.lifetime_ms.map(|ms| now_ms.saturating_add(ms)),
+            scopes: new.scopes,
+            limits: new.limits,
         };
         let holder = KeyHolder {
             owner: owner.to_owned(),
@@ -144,8 +192,10 @@ impl Core {
     }
 
     /// Whose key this text is; `None` for anything that is no key, no key any more, or expired. They are not told apart.
+    ///
+    /// How long the look-up takes says nothing that helps to guess a key: what is looked up is the digest, of which whoever guesses
+    /// chooses no byte. That two texts have digests with a common beginning says nothing about the texts.
     pub async fn bearer(&self, text: &str) -> Result<Option<Bearer>, EngineError> {
-        // Hashed before anything is looked at: how long it takes says nothing about how much of a key was right.
         self.bearer_of(&digest_of(text)).await
     }
 
@@ -169,6 +219,8 @@ impl Core {
             owner: holder.owner,
             key: key.id,
             digest: key.digest,
+            scopes: key.scopes,
+            limits: key.limits,
         }))
     }
 }
@@ -208,6 +260,8 @@ mod tests {
             digest: "d".into(),
             created_ms: 1,
             expires_ms: None,
+            scopes: Scopes::All,
+            limits: KeyLimits::default(),
         };
         assert!(!key.is_expired(u64::MAX));
         key.expires_ms = Some(10);

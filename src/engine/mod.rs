@@ -50,6 +50,7 @@ pub mod read;
 pub mod receipt;
 pub mod recover;
 pub mod run;
+pub mod scope;
 pub mod session;
 pub mod sessions;
 pub mod settle;

@@ -13,9 +13,11 @@ use super::refusal::{Answered, Refusal};
 use super::routes::{Call, Route};
 use super::{Access, Server, agents, artifacts, body, events, files, sessions, transcript, vaults};
 use crate::api::ApiError;
+use crate::engine::access::KeyLimits;
 use crate::engine::ids::{self, Kind, SessionId};
 use crate::engine::ports::Key;
 use crate::engine::read::SessionRead;
+use crate::engine::scope::{Scope, Scopes};
 
 /// Who asks.
 #[derive(Clone, Debug)]
@@ -24,6 +26,33 @@ pub(super) struct Caller {
     pub(super) owner: String,
     /// Digest of the key that was shown; `None` where none is needed.
     pub(super) digest: Option<String>,
+    /// What it may ask for.
+    pub(super) scopes: Scopes,
+    /// How much.
+    pub(super) limits: KeyLimits,
+}
+
+impl Caller {
+    /// Whoever reaches the address.
+    fn anybody(owner: &str) -> Caller {
+        Caller {
+            owner: owner.to_owned(),
+            digest: None,
+            scopes: Scopes::All,
+            limits: KeyLimits::default(),
+        }
+    }
+
+    /// Refuses what its key is not for.
+    pub(super) fn need(&self, scope: Scope) -> Answered<()> {
+        match self.scopes.allow(scope) {
+            true => Ok(()),
+            false => {
+                let message = format!("This access key does not have the scope '{scope}'.");
+                Err(ApiError::forbidden(message).into())
+            }
+        }
+    }
 }
 
 /// A request that is one, of somebody who is known.
@@ -59,7 +88,8 @@ impl Asked {
 
     /// The whole body.
     pub(super) async fn take_body(&mut self) -> Answered<bytes::BytesMut> {
-        Ok(body::whole(std::mem::take(&mut self.body)).await?)
+        let limit_bytes = body::limit_bytes(&self.caller.limits);
+        Ok(body::whole(std::mem::take(&mut self.body), limit_bytes).await?)
     }
 
     /// The idempotency key, if one was given.
@@ -156,12 +186,16 @@ async fn known(
     parts: Parts,
     body: axum::body::Body,
 ) -> Answered<Asked> {
-    let caller = match route.call {
-        Call::Health | Call::Ready => Caller {
-            owner: String::new(),
-            digest: None,
-        },
-        _ => caller(server, &parts.headers).await?,
+    let caller = match route.needs_key() {
+        false => Caller::anybody(""),
+        true => {
+            let caller = caller(server, &parts.headers).await?;
+            check_rate(server, &caller)?;
+            for scope in route.needs() {
+                caller.need(*scope)?;
+            }
+            caller
+        }
     };
     if route.wants_beta() {
         check_beta(&parts.headers)?;
@@ -181,10 +215,7 @@ async fn caller(server: &Server, headers: &HeaderMap) -> Answered<Caller> {
     match &server.access {
         Access::Open { owner } => {
             check_host(headers)?;
-            Ok(Caller {
-                owner: owner.clone(),
-                digest: None,
-            })
+            Ok(Caller::anybody(owner))
         }
         Access::Keys => {
             let shown = headers.get(header::AUTHORIZATION);
@@ -203,9 +234,23 @@ async fn caller(server: &Server, headers: &HeaderMap) -> Answered<Caller> {
             Ok(Caller {
                 owner: bearer.owner,
                 digest: Some(bearer.digest),
+                scopes: bearer.scopes,
+                limits: bearer.limits,
             })
         }
     }
+}
+
+/// Refuses who asks too often. Whatever is asked for counts once, a stream, too.
+fn check_rate(server: &Server, caller: &Caller) -> Answered<()> {
+    let limit = caller.limits.requests_per_second;
+    let Some(per_second) = limit.or(server.requests_per_second) else {
+        return Ok(());
+    };
+    let who = caller.digest.as_deref().unwrap_or_default();
+    let now_ms = server.core.clock.now_ms();
+    let taken = server.rates.take(who, per_second, now_ms);
+    taken.map_err(|wait_ms| Refusal::later(ApiError::rate_limited(per_second), wait_ms))
 }
 
 /// Without keys, whoever reaches the address is let in; a web page whose name was made to lead to this machine shall not be one

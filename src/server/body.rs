@@ -7,18 +7,23 @@ use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 
 use crate::api::ApiError;
+use crate::engine::access::{KeyLimits, MAX_BODY_BYTES};
 
-/// A body may be this long.
-pub(super) const MAX_BODY_BYTES: usize = 16 << 20;
 /// A body must be there after this time; of one that is read in pieces, the next piece.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What nobody wants any more is read so long and so far, so that who sends it sees the answer.
 const DRAIN_FOR: Duration = Duration::from_secs(30);
 const DRAIN_BYTES: usize = 1 << 30;
 
+/// What a key may send; never more than anybody.
+pub(super) fn limit_bytes(limits: &KeyLimits) -> usize {
+    let own = limits.body_bytes.unwrap_or(MAX_BODY_BYTES);
+    usize::try_from(own.min(MAX_BODY_BYTES)).unwrap_or(usize::MAX)
+}
+
 /// All of it.
-pub(super) async fn whole(body: Body) -> Result<BytesMut, ApiError> {
-    match tokio::time::timeout(PATIENCE, collect(body)).await {
+pub(super) async fn whole(body: Body, limit_bytes: usize) -> Result<BytesMut, ApiError> {
+    match tokio::time::timeout(PATIENCE, collect(body, limit_bytes)).await {
         Ok(read) => read,
         Err(_) => Err(late("did not arrive")),
     }
@@ -54,13 +59,13 @@ fn cut_off() -> ApiError {
     ApiError::invalid_request("", "The request body was cut off.")
 }
 
-async fn collect(body: Body) -> Result<BytesMut, ApiError> {
+async fn collect(body: Body, limit_bytes: usize) -> Result<BytesMut, ApiError> {
     let mut pieces = body.into_data_stream();
     let mut all = BytesMut::new();
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|_| cut_off())?;
-        if all.len() + piece.len() > MAX_BODY_BYTES {
-            return Err(ApiError::too_large(MAX_BODY_BYTES as u64));
+        if all.len() + piece.len() > limit_bytes {
+            return Err(ApiError::too_large(limit_bytes as u64));
         }
         all.extend_from_slice(&piece);
     }

@@ -14,6 +14,7 @@ mod events;
 mod files;
 mod multipart;
 mod query;
+mod rates;
 mod refusal;
 pub mod routes;
 mod sessions;
@@ -31,6 +32,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use crate::engine::core::Core;
+use rates::Rates;
 use routes::{ROUTES, Verb};
 
 /// Streams that may be open at once.
@@ -54,6 +56,8 @@ pub struct Server {
     access: Access,
     stopped: watch::Receiver<bool>,
     streams: Arc<Semaphore>,
+    requests_per_second: Option<u32>,
+    rates: Rates,
 }
 
 impl Server {
@@ -64,7 +68,15 @@ impl Server {
             access,
             stopped,
             streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            requests_per_second: None,
+            rates: Rates::default(),
         }
+    }
+
+    /// The same, where nobody may ask more often: each key, or without keys all together. A key that says how often goes by that.
+    pub fn limited(mut self, requests_per_second: Option<u32>) -> Server {
+        self.requests_per_second = requests_per_second;
+        self
     }
 
     /// Answers what comes to the listener until `stopped` becomes true and the last answer is out. What fails meanwhile is one

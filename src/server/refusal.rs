@@ -15,6 +15,8 @@ pub(super) struct Refusal {
     pub(super) error: ApiError,
     /// The SDKs repeat every 408, 409, 429 and 5xx; `true`: they must not, because it can't help, or may do it twice.
     pub(super) is_final: bool,
+    /// When repeating may help.
+    pub(super) retry_after_ms: Option<u32>,
 }
 
 /// An answer, or why there is none.
@@ -24,8 +26,16 @@ impl Refusal {
     /// One that repeating does not help.
     pub(super) fn last_word(error: ApiError) -> Refusal {
         Refusal {
-            error,
             is_final: true,
+            ..Refusal::from(error)
+        }
+    }
+
+    /// One that repeating helps after this time.
+    pub(super) fn later(error: ApiError, retry_after_ms: u32) -> Refusal {
+        Refusal {
+            retry_after_ms: Some(retry_after_ms),
+            ..Refusal::from(error)
         }
     }
 
@@ -41,8 +51,8 @@ impl Refusal {
                 tracing::error!(%why, "the outcome of a request is unknown");
                 let message = "It is unknown whether this happened. Under an Idempotency-Key, the same request can be repeated to find out.";
                 Refusal {
-                    error: ApiError::internal(message),
                     is_final: key.is_none(),
+                    ..Refusal::from(ApiError::internal(message))
                 }
             }
             other => Refusal::from(other),
@@ -55,6 +65,7 @@ impl From<ApiError> for Refusal {
         Refusal {
             error,
             is_final: false,
+            retry_after_ms: None,
         }
     }
 }
@@ -108,6 +119,11 @@ impl IntoResponse for Refusal {
         if self.is_final {
             let no = HeaderValue::from_static("false");
             response.headers_mut().insert("x-should-retry", no);
+        }
+        if let Some(wait_ms) = self.retry_after_ms {
+            let headers = response.headers_mut();
+            headers.insert("retry-after-ms", HeaderValue::from(wait_ms));
+            headers.insert(header::RETRY_AFTER, wait_ms.div_ceil(1_000).into());
         }
         response
     }

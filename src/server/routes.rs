@@ -1,6 +1,7 @@
 //! The table of routes: everything that the API has, and whether it is served. The router and `docs/api-coverage.md` follow it.
 
 use self::Verb::{Delete, Get, Post};
+use crate::engine::scope::Scope;
 
 /// One route.
 #[derive(Debug)]
@@ -102,7 +103,84 @@ impl Route {
             .iter()
             .any(|part| self.path.starts_with(part))
     }
+
+    /// Whether a caller must be known.
+    pub fn needs_key(&self) -> bool {
+        !KEYLESS.contains(&self.path)
+    }
+
+    /// What a key must be allowed, all of it. A route that no part declares needs everything.
+    pub fn needs(&self) -> &'static [Scope] {
+        let Some(part) = self.part() else {
+            return &Scope::ALL;
+        };
+        match self.verb {
+            Get => part.looks,
+            Post if WORKS.contains(&self.path) => part.works,
+            Post | Delete => part.changes,
+        }
+    }
+
+    fn part(&self) -> Option<&'static Part> {
+        PARTS.iter().find(|part| {
+            let rest = self.path.strip_prefix(part.path);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
 }
+
+/// A part of the API, and what it asks of a key.
+#[derive(Debug)]
+pub struct Part {
+    /// Its routes begin with this.
+    pub path: &'static str,
+    /// To look.
+    pub looks: &'static [Scope],
+    /// To change something.
+    pub changes: &'static [Scope],
+    /// To start or continue work, in which a model is called.
+    pub works: &'static [Scope],
+}
+
+const fn part(path: &'static str, looks: &'static [Scope], changes: &'static [Scope]) -> Part {
+    Part {
+        path,
+        looks,
+        changes,
+        works: &[Scope::AgentsWrite, Scope::ResponsesWrite],
+    }
+}
+
+/// Every part. The documentation has the same table.
+pub static PARTS: &[Part] = &[
+    part("/v1/agents", &[Scope::AgentsRead], &[Scope::AgentsWrite]),
+    part("/v1/vaults", &[Scope::VaultsRead], &[Scope::VaultsWrite]),
+    part("/v1/files", &[Scope::FilesRead], &[Scope::FilesWrite]),
+    part("/v1/skills", &[Scope::FilesRead], &[Scope::FilesWrite]),
+    part(
+        "/v1/webhook_endpoints",
+        &[Scope::AgentsRead],
+        &[Scope::AgentsWrite],
+    ),
+    part(
+        "/v1/webhook_event_types",
+        &[Scope::AgentsRead],
+        &[Scope::AgentsWrite],
+    ),
+];
+
+/// Routes that start or continue work, or arrange that it will be.
+static WORKS: &[&str] = &[
+    "/v1/agents/sessions",
+    "/v1/agents/sessions/{session_id}/events",
+    "/v1/agents/automations",
+    "/v1/agents/automations/{automation_id}",
+    "/v1/agents/automations/{automation_id}/resume",
+    "/v1/agents/automations/{automation_id}/invocations",
+];
+
+/// Routes for everybody: they say nothing of anybody.
+static KEYLESS: &[&str] = &["/healthz", "/readyz"];
 
 const fn served(verb: Verb, path: &'static str, call: Call) -> Route {
     Route {
@@ -339,3 +417,50 @@ pub static ROUTES: &[Route] = &[
     not(Post, "/v1/webhook_endpoints/{webhook_endpoint_id}/test"),
     not(Get, "/v1/webhook_event_types"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_route_that_needs_a_key_belongs_to_a_part() {
+        for route in ROUTES.iter().filter(|route| route.needs_key()) {
+            let parts = PARTS.iter().filter(|part| {
+                route.path == part.path || route.path.starts_with(&format!("{}/", part.path))
+            });
+            assert_eq!(parts.count(), 1, "{}", route.path);
+            assert!(!route.needs().is_empty(), "{}", route.path);
+        }
+    }
+
+    #[test]
+    fn lists_of_paths_name_routes_that_are_there() {
+        for path in KEYLESS.iter().chain(WORKS) {
+            assert!(ROUTES.iter().any(|route| route.path == *path), "{path}");
+        }
+    }
+
+    #[test]
+    fn whatever_no_part_declares_needs_everything() {
+        let route = served(Get, "/v1/agentsmith", Call::NotBuilt);
+        assert_eq!(route.needs(), Scope::ALL);
+    }
+
+    #[test]
+    fn what_a_route_does_decides_what_it_needs() {
+        let needs = |verb, path| served(verb, path, Call::NotBuilt).needs();
+        let session = "/v1/agents/sessions/{session_id}";
+        assert_eq!(needs(Get, "/v1/agents/sessions"), [Scope::AgentsRead]);
+        assert_eq!(
+            needs(Post, "/v1/agents/sessions"),
+            [Scope::AgentsWrite, Scope::ResponsesWrite]
+        );
+        assert_eq!(needs(Post, session), [Scope::AgentsWrite]);
+        assert_eq!(needs(Delete, session), [Scope::AgentsWrite]);
+        assert_eq!(
+            needs(Get, "/v1/agents/sessions/{session_id}/events"),
+            [Scope::AgentsRead]
+        );
+        assert_eq!(needs(Delete, "/v1/files/{file_id}"), [Scope::FilesWrite]);
+    }
+}

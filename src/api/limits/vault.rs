@@ -1,7 +1,6 @@
 //! Rules of vaults and credentials. No refusal repeats a secret.
 
 use std::collections::HashSet;
-use std::net::Ipv4Addr;
 
 use super::check_array;
 use crate::api::{
@@ -244,5 +243,8 @@ fn is_host(text: &str) -> bool {
     }
     // What ends in a number is an address, or nothing.
     let last = text.rsplit('.').next().unwrap_or_default();
-    !last.bytes().all(|b| b.is_ascii_digit()) || text.parse::<Ipv4Addr>().is_ok()
+    let octet =
+        |part: &str| !(part.len() > 1 && part.starts_with('0')) && part.parse::<u8>().is_ok();
+    !last.bytes().all(|b| b.is_ascii_digit())
+        || (text.split('.').count() == 4 && text.split('.').all(octet))
 }

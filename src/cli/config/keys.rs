@@ -260,6 +260,12 @@ pub(super) static KEYS: &[Key] = &[
     .default("false")
     .flag("--no-auth"),
     profile(
+        "daemon.requests_per_second",
+        Type::Whole(0..=1_000_000),
+        "Requests of each access key that says nothing else; twice as many at once. 0: no limit. With `no_auth` only if set.",
+    )
+    .default("100"),
+    profile(
         "limits.turn_attempts",
         Type::Whole(1..=1_000),
         "Workers that may be lost over one Turn before it fails.",

@@ -125,6 +125,8 @@ pub struct DaemonSettings {
     pub listen: Option<SocketAddr>,
     /// Over HTTP, everybody on this machine is the user.
     pub no_auth: bool,
+    /// Requests a second of a key that says nothing else; `None`: no limit.
+    pub requests_per_second: Option<u32>,
 }
 
 /// What happens to a Turn whose worker was lost.
@@ -274,6 +276,10 @@ fn daemon(decided: &Decided) -> DaemonSettings {
             .text("daemon.listen")
             .and_then(|text| text.parse().ok()),
         no_auth: decided.flag("daemon.no_auth"),
+        requests_per_second: match small(decided.whole("daemon.requests_per_second")) {
+            0 => None,
+            limit => Some(limit),
+        },
     }
 }
 

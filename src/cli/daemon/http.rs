@@ -23,6 +23,8 @@ pub struct Serve {
     pub no_auth: bool,
     /// It may be an address that other machines reach.
     pub allow_remote: bool,
+    /// Requests a second of a key that says nothing else; without keys, of all together.
+    pub requests_per_second: Option<u32>,
 }
 
 impl Serve {
@@ -94,7 +96,8 @@ pub(super) async fn begin(
     };
     let listener = TcpListener::bind(serve.address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
-    let server = Server::new(local.core.clone(), access, stopped);
+    let server =
+        Server::new(local.core.clone(), access, stopped).limited(serve.requests_per_second);
     Ok(Face {
         address,
         serving: tokio::spawn(server.serve(listener)),
@@ -124,6 +127,7 @@ mod tests {
             address: address.parse().expect("an address"),
             no_auth,
             allow_remote,
+            requests_per_second: None,
         };
         for (address, no_auth, allow_remote, allowed) in [
             ("127.0.0.1:0", false, false, true),

@@ -13,6 +13,7 @@ use super::http::{self, Face, Serve};
 use super::lock::{self, Note};
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
+use crate::cli::config::Origin;
 use crate::cli::out::{CliError, codes};
 use crate::engine::dispatch::Dispatcher;
 use crate::engine::keys::{AGENDA_SHARDS, Group, agenda_partition};
@@ -104,10 +105,16 @@ fn cannot_lock(error: std::io::Error) -> CliError {
 /// What to serve over HTTP, if anything: by flag, else by configuration.
 fn to_serve(context: &Context, args: &RunArgs) -> Option<Serve> {
     let daemon = &context.settings.daemon;
+    let no_auth = args.no_auth || daemon.no_auth;
+    // Without keys there is nobody to be protected from but oneself: only on an explicit wish.
+    let limit_wished = context.settings.origin("daemon.requests_per_second") != Origin::Default;
     Some(Serve {
         address: args.listen.or(daemon.listen)?,
-        no_auth: args.no_auth || daemon.no_auth,
+        no_auth,
         allow_remote: args.allow_remote,
+        requests_per_second: daemon
+            .requests_per_second
+            .filter(|_| limit_wished || !no_auth),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::document;
+use super::{document, scopes};
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::{Cell, CliError, Column, Role, Table};
@@ -39,6 +39,7 @@ pub async fn run(context: &mut Context, _: Args) -> Result<(), CliError> {
                 Column::new("STATE"),
                 Column::new("CREATED"),
                 Column::new("EXPIRES"),
+                Column::new("SCOPES").shrinks(2, 10),
             ]);
             for key in &keys {
                 table.row([
@@ -50,6 +51,7 @@ pub async fn run(context: &mut Context, _: Args) -> Result<(), CliError> {
                     },
                     Cell::Time(key.created_ms),
                     Cell::maybe(key.expires_ms, Cell::Time),
+                    scopes(key),
                 ]);
             }
             table

@@ -39,6 +39,9 @@ fn document(key: &AccessKey) -> Value {
         "name": key.name,
         "created_at": key.created_ms / 1000,
         "expires_at": key.expires_ms.map(|ms| ms / 1000),
+        "scopes": key.scopes.names(),
+        "requests_per_second": key.limits.requests_per_second,
+        "max_body_bytes": key.limits.body_bytes,
     })
 }
 
@@ -48,4 +51,19 @@ fn details(key: &AccessKey) -> Details {
         .value("name", Cell::text(&key.name))
         .value("created", Cell::Time(key.created_ms))
         .value("expires", Cell::maybe(key.expires_ms, Cell::Time))
+        .value("scopes", scopes(key))
+        .value("rate", Cell::maybe(key.limits.requests_per_second, rate))
+        .value("max body", Cell::maybe(key.limits.body_bytes, Cell::Size))
+}
+
+/// What it may be used for, in one cell.
+fn scopes(key: &AccessKey) -> Cell {
+    match key.scopes.are_all() {
+        true => Cell::text("all"),
+        false => Cell::text(key.scopes.names().join(" ")),
+    }
+}
+
+fn rate(requests_per_second: u32) -> Cell {
+    Cell::text(format!("{requests_per_second}/s"))
 }

@@ -76,6 +76,7 @@ impl Bench {
             environment: None,
             variables: None,
             metadata: BTreeMap::new(),
+            vault_ids: Vec::new(),
         };
         draft.insert(keys::CONFIG.to_owned(), &config);
         bench.apply(draft);

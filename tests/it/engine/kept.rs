@@ -121,7 +121,7 @@ impl Keeper {
         let named_bytes: u64 = named.map(|blob| blob.size_bytes).sum();
         assert_eq!(self.blobs.stored_bytes(), named_bytes);
         let sealed = facts.scopes().map(|(_, named)| named.sealed);
-        assert_eq!(self.secrets.count(), sealed.sum());
+        assert_eq!(self.secrets.count(), sealed.sum::<usize>());
     }
 }
 

@@ -1,10 +1,12 @@
-//! Rows as the first stores have them, with names in full: they are read as what they are, and written back with short names.
+//! Rows as the first stores have them, with names in full, or without what came later: they are read as what they are, and written back with short names.
 
+use rat_things::engine::access::AccessKey;
 use rat_things::engine::input::InputRow;
 use rat_things::engine::item::ItemRow;
 use rat_things::engine::journal::JournalRow;
 use rat_things::engine::ports::ModelUsage;
 use rat_things::engine::receipt::ReceiptRow;
+use rat_things::engine::scope::{Scope, Scopes};
 use rat_things::engine::turn::TurnRow;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -59,4 +61,18 @@ fn rows_with_names_in_full_are_read() {
         input,
         r#"{"kind":"message","content":{"inline":[]},"meant_for":1,"at":9,"state":"accepted"}"#
     );
+}
+
+#[test]
+fn keys_from_before_scopes_are_for_everything_and_stay_as_they_are() {
+    let old = r#"{"id":"key_a","name":"laptop","digest":"95df","created_ms":1,"expires_ms":9}"#;
+    let key: AccessKey = serde_json::from_str(old).expect("an older row is read");
+    assert_eq!(key.scopes, Scopes::All);
+    assert_eq!(key.limits, Default::default());
+    assert!(Scope::ALL.iter().all(|scope| key.scopes.allow(*scope)));
+    assert_eq!(serde_json::to_string(&key).ok().as_deref(), Some(old));
+    let new = r#"{"id":"key_a","name":"ci","digest":"95df","created_ms":1,"scopes":["api.agents.read"],"requests_per_second":5,"body_bytes":4096}"#;
+    let key: AccessKey = serde_json::from_str(new).expect("a row of today is read");
+    assert_eq!(key.scopes, Scopes::only([Scope::AgentsRead]));
+    assert_eq!(serde_json::to_string(&key).ok().as_deref(), Some(new));
 }

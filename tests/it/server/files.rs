@@ -3,6 +3,7 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use rat_things::engine::access::NewKey;
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 
@@ -215,6 +216,27 @@ async fn a_file_that_is_certainly_too_long_is_refused_before_it_is_sent() {
     let answer = String::from_utf8_lossy(&answer[..read]);
     assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
     assert!(answer.contains("\"param\":\"file\""), "{answer}");
+}
+
+#[tokio::test]
+async fn a_key_with_a_smaller_limit_uploads_smaller_files() {
+    let api = Api::new();
+    let mut key = NewKey::named("small");
+    key.limits.body_bytes = Some(100_000);
+    let made = api.core().create_key("somebody", key).await;
+    let (_, key) = made.expect("makes");
+    for (length, expected) in [(100_000, 200), (100_001, 413)] {
+        let parts = [
+            ("purpose", None, &b"user_data"[..]),
+            ("file", Some("a"), &vec![b'x'; length]),
+        ];
+        let request = api.bare("POST", "/files");
+        let request = request.header("authorization", format!("Bearer {key}"));
+        let request = request.header("content-type", "multipart/form-data; boundary=b0undary");
+        let answer = request.body(form(&parts)).send().await.expect("answers");
+        assert_eq!(answer.status().as_u16(), expected);
+    }
+    assert_eq!(stored(&api).len(), 1);
 }
 
 #[tokio::test]

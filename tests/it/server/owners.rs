@@ -1,5 +1,6 @@
 //! Nobody else's key reaches anything, over every route that is served.
 
+use rat_things::engine::access::NewKey;
 use rat_things::server::routes::{Coverage, ROUTES, Route, Verb};
 use serde_json::{Value, json};
 
@@ -74,7 +75,9 @@ async fn another_owners_key_sees_and_changes_nothing() {
     let api = Api::new();
     let ids = belongings(&api).await;
     let core = api.core();
-    let made = core.create_key("somebodyelse", "other", None).await;
+    let made = core
+        .create_key("somebodyelse", NewKey::named("other"))
+        .await;
     let (_, other) = made.expect("makes a key");
     let id_of = |name: &str| {
         let found = ids.iter().find(|(known, _)| *known == name);

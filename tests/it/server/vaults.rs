@@ -147,7 +147,8 @@ async fn credentials_show_what_they_are_for_and_nothing_that_they_hold() {
 
     // Nothing of it is readable in any file.
     for path in files_below(&api.env.data()) {
-        let bytes = std::fs::read(&path).expect("reads");
+        // A socket can't be read.
+        let bytes = std::fs::read(&path).unwrap_or_default();
         let found = bytes
             .windows(MARK.len())
             .any(|window| window == MARK.as_bytes());
@@ -311,6 +312,8 @@ async fn what_is_no_credential_is_refused_by_name() {
         (hosts(json!(["*.a.org"])), host),
         (hosts(json!(["::1"])), host),
         (hosts(json!(["1.2.3.256"])), host),
+        (hosts(json!(["1.2.3"])), host),
+        (hosts(json!(["1.2.3.04"])), host),
         (
             hosts(json!(["a.org", "A.org"])),
             "auth.networking.allowed_hosts[1]",
