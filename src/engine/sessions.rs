@@ -352,7 +352,7 @@ impl Core {
     }
 
     /// Commits one change of an owner's Session, decided anew as often as others are quicker.
-    async fn amend(
+    pub(super) async fn amend(
         &self,
         owner: &str,
         session: &SessionId,

@@ -315,6 +315,7 @@ async fn call(call: Call, asked: Asked) -> Answered {
         Call::ListTraces | Call::ListSubagents => transcript::none(asked).await,
         Call::ListArtifacts => artifacts::list(asked).await,
         Call::GetArtifact => artifacts::get(asked).await,
+        Call::DeleteArtifact => artifacts::delete(asked).await,
         Call::GetArtifactContent => artifacts::content(asked).await,
         Call::NoSubagent => transcript::no_subagent(asked).await,
         Call::NoSubagentPage => transcript::no_subagent_page(asked).await,

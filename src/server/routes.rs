@@ -94,6 +94,7 @@ pub enum Call {
     ListArtifacts,
     GetArtifact,
     GetArtifactContent,
+    DeleteArtifact,
 }
 
 impl Route {
@@ -325,9 +326,10 @@ pub static ROUTES: &[Route] = &[
         "/v1/agents/sessions/{session_id}/artifacts/{artifact_id}",
         Call::GetArtifact,
     ),
-    not(
+    served(
         Delete,
         "/v1/agents/sessions/{session_id}/artifacts/{artifact_id}",
+        Call::DeleteArtifact,
     ),
     served(
         Get,

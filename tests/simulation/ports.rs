@@ -77,6 +77,16 @@ impl Blobs for SimBlobs {
         self.blobs.has(scope, blob).await
     }
 
+    async fn remove(
+        &self,
+        scope: &BlobScope,
+        sha256: &str,
+        before_ms: u64,
+    ) -> Result<bool, BlobError> {
+        self.life.instant("blob removed").await;
+        self.blobs.remove(scope, sha256, before_ms).await
+    }
+
     async fn delete_scope(&self, scope: &BlobScope) -> Result<(), BlobError> {
         self.life.instant("blobs deleted").await;
         self.blobs.delete_scope(scope).await

@@ -99,10 +99,14 @@ impl SessionFacts {
                 self.receipts.insert(rest.to_owned(), decode(record)?);
             }
             "artifact" => {
-                let row: ArtifactRow = decode(record)?;
+                let row: Option<ArtifactRow> = decode(record)?;
                 let at = artifact_place(rest).ok_or_else(|| unknown_row(sort))?;
                 self.artifacts.insert(at);
-                self.blobs.insert(sort.to_owned(), vec![row.blob]);
+                match row {
+                    Some(row) => drop(self.blobs.insert(sort.to_owned(), vec![row.blob])),
+                    // It was deleted.
+                    None => drop(self.blobs.remove(sort)),
+                }
             }
             "delivery" if !rest.is_empty() => {
                 let row: DeliveryRow = decode(record)?;

@@ -8,6 +8,7 @@ pub mod bench;
 mod bounds;
 pub mod checker;
 mod crowd;
+mod deleted_artifacts;
 mod deliveries;
 mod delivery_perils;
 mod entries;

@@ -303,6 +303,15 @@ impl Blobs for Of<dyn Blobs> {
         self.port.has(scope, blob).await
     }
 
+    async fn remove(
+        &self,
+        scope: &BlobScope,
+        sha256: &str,
+        before_ms: u64,
+    ) -> Result<bool, BlobError> {
+        self.port.remove(scope, sha256, before_ms).await
+    }
+
     async fn delete_scope(&self, scope: &BlobScope) -> Result<(), BlobError> {
         self.life.instant("blobs deleted").await;
         self.port.delete_scope(scope).await
