@@ -763,13 +763,21 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__daemon__subcmd__run)
-            opts="-P -o -q -v -h --listen --no-auth --allow-remote --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --listen --no-auth --allow-remote --tls-cert --tls-key --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-cert)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --tls-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -88,8 +88,10 @@ impl Asked {
 
     /// The whole body.
     pub(super) async fn take_body(&mut self) -> Answered<bytes::BytesMut> {
-        let limit_bytes = body::limit_bytes(&self.caller.limits);
-        Ok(body::whole(std::mem::take(&mut self.body), limit_bytes).await?)
+        let limits = &self.server.limits;
+        let most_bytes = body::most_bytes(limits, &self.caller.limits);
+        let body = std::mem::take(&mut self.body);
+        Ok(body::whole(body, most_bytes, limits.body_patience).await?)
     }
 
     /// The idempotency key, if one was given.

@@ -2,38 +2,48 @@
 
 use std::time::Duration;
 
-use axum::body::{Body, BodyDataStream};
+use axum::body::{Body, BodyDataStream, HttpBody};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 
+use super::limits::Limits;
 use crate::api::ApiError;
-use crate::engine::access::{KeyLimits, MAX_BODY_BYTES};
+use crate::engine::access::KeyLimits;
 
-/// A body must be there after this time; of one that is read in pieces, the next piece.
-const PATIENCE: Duration = Duration::from_secs(60);
 /// What nobody wants any more is read so long and so far, so that who sends it sees the answer.
 const DRAIN_FOR: Duration = Duration::from_secs(30);
 const DRAIN_BYTES: usize = 1 << 30;
 
 /// What a key may send; never more than anybody.
-pub(super) fn limit_bytes(limits: &KeyLimits) -> usize {
-    let own = limits.body_bytes.unwrap_or(MAX_BODY_BYTES);
-    usize::try_from(own.min(MAX_BODY_BYTES)).unwrap_or(usize::MAX)
+pub(super) fn most_bytes(limits: &Limits, key: &KeyLimits) -> usize {
+    let own = key.body_bytes.map(usize::try_from);
+    let own = own.and_then(Result::ok).unwrap_or(usize::MAX);
+    own.min(limits.body_bytes)
 }
 
-/// All of it.
-pub(super) async fn whole(body: Body, limit_bytes: usize) -> Result<BytesMut, ApiError> {
-    match tokio::time::timeout(PATIENCE, collect(body, limit_bytes)).await {
+/// All of it, within this time. One that says that it is too long is refused before any of it is read.
+pub(super) async fn whole(
+    body: Body,
+    most_bytes: usize,
+    patience: Duration,
+) -> Result<BytesMut, ApiError> {
+    if body.size_hint().lower() > most_bytes as u64 {
+        return Err(ApiError::too_large(most_bytes as u64));
+    }
+    match tokio::time::timeout(patience, collect(body, most_bytes)).await {
         Ok(read) => read,
-        Err(_) => Err(late("did not arrive")),
+        Err(_) => Err(late("did not arrive", patience)),
     }
 }
 
-/// The next piece; `None` at the end.
-pub(super) async fn next(pieces: &mut BodyDataStream) -> Result<Option<Bytes>, ApiError> {
-    match tokio::time::timeout(PATIENCE, pieces.next()).await {
+/// The next piece, within this time; `None` at the end.
+pub(super) async fn next(
+    pieces: &mut BodyDataStream,
+    patience: Duration,
+) -> Result<Option<Bytes>, ApiError> {
+    match tokio::time::timeout(patience, pieces.next()).await {
         Ok(piece) => piece.transpose().map_err(|_| cut_off()),
-        Err(_) => Err(late("did not go on")),
+        Err(_) => Err(late("did not go on", patience)),
     }
 }
 
@@ -50,8 +60,8 @@ pub(super) fn drain(mut pieces: BodyDataStream) {
     }));
 }
 
-fn late(what: &str) -> ApiError {
-    let message = format!("The request body {what} within {} s.", PATIENCE.as_secs());
+fn late(what: &str, patience: Duration) -> ApiError {
+    let message = format!("The request body {what} within {} s.", patience.as_secs());
     ApiError::new(408, "request_timeout", message)
 }
 
@@ -59,13 +69,13 @@ fn cut_off() -> ApiError {
     ApiError::invalid_request("", "The request body was cut off.")
 }
 
-async fn collect(body: Body, limit_bytes: usize) -> Result<BytesMut, ApiError> {
+async fn collect(body: Body, most_bytes: usize) -> Result<BytesMut, ApiError> {
     let mut pieces = body.into_data_stream();
     let mut all = BytesMut::new();
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|_| cut_off())?;
-        if all.len() + piece.len() > limit_bytes {
-            return Err(ApiError::too_large(limit_bytes as u64));
+        if all.len() + piece.len() > most_bytes {
+            return Err(ApiError::too_large(most_bytes as u64));
         }
         all.extend_from_slice(&piece);
     }

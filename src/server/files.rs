@@ -1,7 +1,6 @@
 //! Uploaded files. Their bytes pass through: what is in memory of an upload is a few pieces, however long it is.
 
 use std::io;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
@@ -18,13 +17,11 @@ use super::refusal::{Answered, Refusal, shown};
 use crate::api::{ApiError, FileDeleted, FilePurpose, Words};
 use crate::engine::core::Core;
 use crate::engine::error::EngineError;
-use crate::engine::files::{MAX_FILE_BYTES, NewFile, Upload};
+use crate::engine::files::{NewFile, Upload};
 use crate::engine::ports::{BlobError, BlobRef};
 
 /// Pieces on their way from the socket to the disk.
 const PIECES: usize = 4;
-/// An upload may take this long in all: far less than the day after which what it stored is erased.
-const PATIENCE: Duration = Duration::from_secs(6 * 3_600);
 /// What a form may have beside its file.
 const FORM_BYTES: u64 = 1 << 20;
 /// Characters of a field that is no file.
@@ -39,9 +36,11 @@ const LIFETIMES_S: std::ops::RangeInclusive<u64> = 3_600..=2_592_000;
 pub(super) async fn create(mut asked: Asked) -> Answered {
     asked.no_more_query()?;
     let (core, owner) = (&asked.server.core, &asked.caller.owner);
-    let mut form = Multipart::new(&asked.headers, std::mem::take(&mut asked.body))?;
-    let own_limit = asked.caller.limits.body_bytes.unwrap_or(MAX_FILE_BYTES);
-    let mut fields = Fields::new(own_limit.min(MAX_FILE_BYTES));
+    let limits = &asked.server.limits;
+    let body = std::mem::take(&mut asked.body);
+    let mut form = Multipart::new(&asked.headers, body, limits.body_patience)?;
+    let own_limit = asked.caller.limits.body_bytes.unwrap_or(u64::MAX);
+    let mut fields = Fields::new(own_limit.min(limits.file_bytes));
     let upload = core.begin_upload(owner).await?;
     let read = async {
         check_length(&asked.headers, fields.limit_bytes)?;
@@ -50,13 +49,15 @@ pub(super) async fn create(mut asked: Asked) -> Answered {
         }
         Ok(fields.finish()?)
     };
-    let read: Answered<(BlobRef, NewFile)> = match tokio::time::timeout(PATIENCE, read).await {
-        Ok(read) => read,
-        Err(_) => {
-            let message = format!("The upload took longer than {} s.", PATIENCE.as_secs());
-            Err(ApiError::new(408, "request_timeout", message).into())
-        }
-    };
+    let read: Answered<(BlobRef, NewFile)> =
+        match tokio::time::timeout(limits.upload_patience, read).await {
+            Ok(read) => read,
+            Err(_) => {
+                let patience_s = limits.upload_patience.as_secs();
+                let message = format!("The upload took longer than {patience_s} s.");
+                Err(ApiError::new(408, "request_timeout", message).into())
+            }
+        };
     let ended = match read {
         Ok((blob, file)) => core
             .end_upload(owner, &upload, blob, file)

@@ -12,13 +12,16 @@ mod body;
 mod connections;
 mod events;
 mod files;
+mod limits;
 mod multipart;
+mod patient;
 mod query;
 mod rates;
 mod refusal;
 pub mod routes;
 mod sessions;
 mod stream;
+pub mod tls;
 mod transcript;
 mod vaults;
 
@@ -32,11 +35,10 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use crate::engine::core::Core;
+pub use limits::Limits;
 use rates::Rates;
 use routes::{ROUTES, Verb};
-
-/// Streams that may be open at once.
-pub const MAX_STREAMS: usize = 1_024;
+use tls::Tls;
 
 /// Who may ask.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +56,7 @@ pub enum Access {
 pub struct Server {
     core: Core,
     access: Access,
+    limits: Limits,
     stopped: watch::Receiver<bool>,
     streams: Arc<Semaphore>,
     requests_per_second: Option<u32>,
@@ -63,14 +66,23 @@ pub struct Server {
 impl Server {
     /// Over this engine. Streams end when `stopped` becomes true.
     pub fn new(core: Core, access: Access, stopped: watch::Receiver<bool>) -> Server {
+        let limits = Limits::default();
         Server {
             core,
             access,
+            limits,
             stopped,
-            streams: Arc::new(Semaphore::new(MAX_STREAMS)),
+            streams: Arc::new(Semaphore::new(limits.streams)),
             requests_per_second: None,
             rates: Rates::default(),
         }
+    }
+
+    /// The same within other bounds.
+    pub fn within(mut self, limits: Limits) -> Server {
+        self.limits = limits;
+        self.streams = Arc::new(Semaphore::new(limits.streams));
+        self
     }
 
     /// The same, where nobody may ask more often: each key, or without keys all together. A key that says how often goes by that.
@@ -79,12 +91,12 @@ impl Server {
         self
     }
 
-    /// Answers what comes to the listener until `stopped` becomes true and the last answer is out. What fails meanwhile is one
-    /// connection, or passes.
-    pub async fn serve(self, listener: TcpListener) {
-        let stopped = self.stopped.clone();
+    /// Answers what comes to the listener, through `tls` if there is some, until `stopped` becomes true and the last answer is out.
+    /// What fails meanwhile is one connection, or passes.
+    pub async fn serve(self, listener: TcpListener, tls: Option<Tls>) {
+        let (stopped, limits) = (self.stopped.clone(), self.limits);
         let router = router(Arc::new(self));
-        connections::serve(listener, router, stopped).await;
+        connections::serve(listener, tls, router, limits, stopped).await;
     }
 }
 

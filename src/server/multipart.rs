@@ -1,5 +1,7 @@
 //! `multipart/form-data`, part by part and piece by piece: what is in memory is one piece and the head of one part.
 
+use std::time::Duration;
+
 use axum::body::{Body, BodyDataStream};
 use axum::http::{HeaderMap, header};
 use bytes::{Buf, Bytes, BytesMut};
@@ -43,6 +45,8 @@ pub(super) struct Multipart {
     boundary: memmem::Finder<'static>,
     at: At,
     parts: u32,
+    /// How long the next piece may take.
+    patience: Duration,
 }
 
 impl Multipart {
@@ -50,7 +54,11 @@ impl Multipart {
     ///
     /// # Errors
     /// Its content type is another one, or names no boundary.
-    pub(super) fn new(headers: &HeaderMap, body: Body) -> Result<Multipart, ApiError> {
+    pub(super) fn new(
+        headers: &HeaderMap,
+        body: Body,
+        patience: Duration,
+    ) -> Result<Multipart, ApiError> {
         let kind = headers.get(header::CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let boundary = boundary_of(kind).ok_or_else(|| {
@@ -65,6 +73,7 @@ impl Multipart {
             boundary: memmem::Finder::new(&boundary).into_owned(),
             at: At::Content,
             parts: 0,
+            patience,
         })
     }
 
@@ -121,7 +130,7 @@ impl Multipart {
     }
 
     async fn fill(&mut self) -> Result<(), ApiError> {
-        match body::next(&mut self.pieces).await? {
+        match body::next(&mut self.pieces, self.patience).await? {
             Some(piece) => self.buffer.extend_from_slice(&piece),
             None => {
                 let message = "The request body ends before its last boundary.";
@@ -252,7 +261,7 @@ mod tests {
             .map(|piece| Ok(Bytes::copy_from_slice(piece)))
             .collect();
         let body = Body::from_stream(stream::iter(pieces));
-        let mut multipart = Multipart::new(&headers, body)?;
+        let mut multipart = Multipart::new(&headers, body, Duration::from_secs(60))?;
         let mut found = Vec::new();
         while let Some(head) = multipart.next().await? {
             let mut content = Vec::new();

@@ -6,6 +6,7 @@
 //! read a keep-alive behind one; a client continues behind the `event_id` of the last event that it has.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -13,11 +14,12 @@ use axum::http::{HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::poll_fn;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use super::Server;
 use super::answer::Caller;
+use super::limits::Limits;
 use super::refusal::{Answered, Refusal};
 use crate::api::{ApiError, ErrorEvent, Event, SessionError};
 use crate::engine::core::Core;
@@ -29,14 +31,10 @@ use crate::engine::overhearing::{Overhearing, ring_of};
 use crate::engine::ports::Ids;
 use crate::engine::read::SessionRead;
 
-/// Pieces that wait for a client.
-const PIECES: usize = 16;
-/// A client that takes nothing for so long is let go.
-const CLIENT_PATIENCE: Duration = Duration::from_secs(60);
+/// Pieces that wait for a client, within `Limits::stream_bytes`.
+const PIECES: usize = 256;
 /// Without a ring, the Session is looked at this often.
 const LOOK: Duration = Duration::from_secs(2);
-/// A stream is silent for so long at most; then it says that it is there.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// The Turn that a Session's creation starts. A creation that streams has an input, so there is one.
 const FIRST_TURN: u64 = 1;
 /// Events read at once.
@@ -83,14 +81,9 @@ pub(super) async fn open(server: &Server, caller: &Caller, follow: Follow, room:
         (None, End::Reader) => Some(position(&read)),
         (after, _) => after,
     };
-    let (to_client, mut pieces) = mpsc::channel(PIECES);
+    let (out, mut pieces) = Out::new(server, follow.obfuscates, &read.id);
     let streaming = Streaming {
-        out: Out {
-            to_client,
-            ids: core.ids.clone(),
-            obfuscates: follow.obfuscates,
-            said: Instant::now(),
-        },
+        out,
         core,
         caller: caller.clone(),
         after,
@@ -107,7 +100,7 @@ pub(super) async fn open(server: &Server, caller: &Caller, follow: Follow, room:
     let body = poll_fn(move |cx| {
         pieces
             .poll_recv(cx)
-            .map(|piece| piece.map(Ok::<Bytes, Infallible>))
+            .map(|piece| piece.map(|piece| Ok::<Bytes, Infallible>(piece.bytes)))
     });
     let mut response = Response::new(Body::from_stream(body));
     for (name, value) in [
@@ -190,7 +183,7 @@ impl Streaming {
             () = self.overhearing.some() => {}
             () = tokio::time::sleep(LOOK) => {}
         }
-        if self.out.said.elapsed() < KEEP_ALIVE {
+        if self.out.said.elapsed() < self.out.limits.keep_alive {
             return Ok(());
         }
         self.out
@@ -233,50 +226,102 @@ impl Streaming {
         if let Err(EngineError::NotFound { .. }) = still {
             return Err(Over);
         }
-        let error = Refusal::from(error).error;
-        let event_id = ids::random(Kind::Event, &*self.core.ids);
-        let told = ErrorEvent {
+        self.out.end_with(Refusal::from(error).error);
+        Err(Over)
+    }
+}
+
+/// A piece on its way to the client; until the connection takes it, it holds its part of the room.
+struct Piece {
+    bytes: Bytes,
+    _room: Option<OwnedSemaphorePermit>,
+}
+
+/// The way to the client.
+struct Out {
+    to_client: mpsc::Sender<Piece>,
+    /// Bytes that may wait.
+    room: Arc<Semaphore>,
+    /// A place that is kept for the event that says why the stream ends.
+    last_place: Option<mpsc::OwnedPermit<Piece>>,
+    ids: Arc<dyn Ids>,
+    session: String,
+    obfuscates: bool,
+    limits: Limits,
+    said: Instant,
+}
+
+impl Out {
+    fn new(server: &Server, obfuscates: bool, session: &SessionId) -> (Out, mpsc::Receiver<Piece>) {
+        let (to_client, pieces) = mpsc::channel(PIECES);
+        let out = Out {
+            last_place: to_client.clone().try_reserve_owned().ok(),
+            to_client,
+            room: Arc::new(Semaphore::new(server.limits.stream_bytes)),
+            ids: server.core.ids.clone(),
+            session: session.to_string(),
+            obfuscates,
+            limits: server.limits,
+            said: Instant::now(),
+        };
+        (out, pieces)
+    }
+
+    async fn event(&mut self, event: Event) -> Result<(), Over> {
+        let block = self.block(event);
+        self.piece(block).await
+    }
+
+    fn block(&self, mut event: Event) -> Bytes {
+        if self.obfuscates {
+            event.set_obfuscation(Some(padding(&*self.ids)));
+        }
+        // Wire types always serialise.
+        let data = serde_json::to_string(&event).unwrap_or_default();
+        Bytes::from(format!("event: {}\ndata: {data}\n\n", event.kind()))
+    }
+
+    async fn piece(&mut self, bytes: Bytes) -> Result<(), Over> {
+        let most = self.limits.stream_bytes.min(bytes.len());
+        let weight = u32::try_from(most).unwrap_or(u32::MAX);
+        let (room, to_client) = (Arc::clone(&self.room), &self.to_client);
+        let sending = async {
+            let _room = room.acquire_many_owned(weight).await.ok();
+            to_client.send(Piece { bytes, _room }).await
+        };
+        let sent = timeout(self.limits.stream_patience, sending).await;
+        self.said = Instant::now();
+        match sent {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(Over),
+            Err(_) => {
+                let seconds = self.limits.stream_patience.as_secs();
+                let message = format!(
+                    "Nothing of this stream was taken for {seconds} s. Continue it behind the last event that arrived."
+                );
+                self.end_with(ApiError::new(408, "stream_timeout", message));
+                Err(Over)
+            }
+        }
+    }
+
+    /// The last event of a stream that can't go on. There is a place for it, however slow the client.
+    fn end_with(&mut self, error: ApiError) {
+        let Some(place) = self.last_place.take() else {
+            return;
+        };
+        let bytes = self.block(Event::Error(ErrorEvent {
             error: SessionError {
                 code: error.code,
                 message: error.message,
                 param: error.param,
                 kind: error.kind,
             },
-            event_id,
-            session_id: read.id.to_string(),
+            event_id: ids::random(Kind::Event, &*self.ids),
+            session_id: self.session.clone(),
             obfuscation: None,
-        };
-        self.out.event(Event::Error(told)).await?;
-        Err(Over)
-    }
-}
-
-/// The way to the client.
-struct Out {
-    to_client: mpsc::Sender<Bytes>,
-    ids: std::sync::Arc<dyn Ids>,
-    obfuscates: bool,
-    said: Instant,
-}
-
-impl Out {
-    async fn event(&mut self, mut event: Event) -> Result<(), Over> {
-        if self.obfuscates {
-            event.set_obfuscation(Some(padding(&*self.ids)));
-        }
-        // Wire types always serialise.
-        let data = serde_json::to_string(&event).unwrap_or_default();
-        let block = format!("event: {}\ndata: {data}\n\n", event.kind());
-        self.piece(Bytes::from(block)).await
-    }
-
-    async fn piece(&mut self, piece: Bytes) -> Result<(), Over> {
-        let sent = timeout(CLIENT_PATIENCE, self.to_client.send(piece)).await;
-        self.said = Instant::now();
-        match sent {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(Over),
-        }
+        }));
+        place.send(Piece { bytes, _room: None });
     }
 }
 

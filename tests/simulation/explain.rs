@@ -40,6 +40,7 @@ fn facts(world: &World, session: &SessionId, head: &Head) -> Facts {
             version: "0".into(),
             started_ms: 0,
             listen: None,
+            tls: false,
         }),
         turn_attempts: 5,
         room: 8,

@@ -7,7 +7,21 @@ use crate::cli::out::{CliError, codes};
 /// Refuses contradictions; each error names where the value stands.
 pub(super) fn contradictions(decided: &Decided) -> Result<(), CliError> {
     provider(decided)?;
-    network(decided)
+    network(decided)?;
+    tls(decided)
+}
+
+fn tls(decided: &Decided) -> Result<(), CliError> {
+    for (given, missing) in [
+        ("daemon.tls_cert", "daemon.tls_key"),
+        ("daemon.tls_key", "daemon.tls_cert"),
+    ] {
+        if decided.text(given).is_some() && decided.text(missing).is_none() {
+            let what = format!("`{given}` is set and `{missing}` is not");
+            return Err(contradiction(&decided.origin(given), &what));
+        }
+    }
+    Ok(())
 }
 
 fn provider(decided: &Decided) -> Result<(), CliError> {

@@ -260,6 +260,18 @@ pub(super) static KEYS: &[Key] = &[
     .default("false")
     .flag("--no-auth"),
     profile(
+        "daemon.tls_cert",
+        Type::Path,
+        "PEM file of the certificate to serve with, followed by those that vouch for it.",
+    )
+    .flag("--tls-cert"),
+    profile(
+        "daemon.tls_key",
+        Type::Path,
+        "PEM file of the certificate's private key, not encrypted.",
+    )
+    .flag("--tls-key"),
+    profile(
         "daemon.requests_per_second",
         Type::Whole(0..=1_000_000),
         "Requests of each access key that says nothing else; twice as many at once. 0: no limit. With `no_auth` only if set.",

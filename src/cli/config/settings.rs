@@ -125,6 +125,8 @@ pub struct DaemonSettings {
     pub listen: Option<SocketAddr>,
     /// Over HTTP, everybody on this machine is the user.
     pub no_auth: bool,
+    /// The certificate and its key to serve with; both or none.
+    pub tls: Option<(PathBuf, PathBuf)>,
     /// Requests a second of a key that says nothing else; `None`: no limit.
     pub requests_per_second: Option<u32>,
 }
@@ -191,7 +193,7 @@ impl Settings {
             read_only: decided.flag("read_only"),
             provider: provider(&decided),
             sandbox: sandbox(&decided, vars),
-            daemon: daemon(&decided),
+            daemon: daemon(&decided, vars),
             limits: limits(&decided),
             ui: ui(&decided),
             decided,
@@ -265,7 +267,11 @@ fn sandbox(decided: &Decided, vars: &Vars) -> SandboxSettings {
     }
 }
 
-fn daemon(decided: &Decided) -> DaemonSettings {
+fn daemon(decided: &Decided, vars: &Vars) -> DaemonSettings {
+    let path = |key: &str| {
+        let path = decided.text(key)?;
+        locate::expand_home(&path, vars)
+    };
     DaemonSettings {
         idle_exit_ms: decided.whole("daemon.idle_exit_ms"),
         grace_ms: decided.whole("daemon.grace_ms"),
@@ -276,6 +282,7 @@ fn daemon(decided: &Decided) -> DaemonSettings {
             .text("daemon.listen")
             .and_then(|text| text.parse().ok()),
         no_auth: decided.flag("daemon.no_auth"),
+        tls: path("daemon.tls_cert").zip(path("daemon.tls_key")),
         requests_per_second: match small(decided.whole("daemon.requests_per_second")) {
             0 => None,
             limit => Some(limit),

@@ -97,6 +97,8 @@ runs_per_worker = 3
 autostart = false
 listen = "127.0.0.1:8790"
 no_auth = true
+tls_cert = "~/cert.pem"
+tls_key = "/etc/key.pem"
 requests_per_second = 7
 
 [profile.work.limits]
@@ -157,6 +159,7 @@ fn every_key_reaches_its_setting() {
             autostart: false,
             listen: Some(([127, 0, 0, 1], 8_790).into()),
             no_auth: true,
+            tls: Some(("/home/me/cert.pem".into(), "/etc/key.pem".into())),
             requests_per_second: Some(7),
         }
     );
@@ -454,7 +457,7 @@ fn entries_show_every_key_and_no_secret() {
     assert_eq!(entry("sandbox.pids").value, json!(100));
     assert_eq!(
         entry("ui.color").origin.to_string(),
-        "file /c/config.toml:49"
+        "file /c/config.toml:51"
     );
     assert_eq!(entry("provider.api_key_env").origin, Origin::Default);
     assert_eq!(entry("sandbox.env").text(), "[\"LANG\"]");

@@ -87,6 +87,7 @@ pub(super) fn start(context: &Context, places: &Places, held: Held) -> Result<()
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_ms: compose::now_ms(),
             listen: None,
+            tls: false,
         };
         let _ = lock::write_note(places, &note);
     }

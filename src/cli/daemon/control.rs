@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{autostart, lock};
+use super::{Note, autostart, lock};
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
 use crate::cli::out::{Cell, CliError, Details, Role, codes};
@@ -86,7 +86,7 @@ pub async fn status(context: &mut Context) -> Result<(), CliError> {
         "identity": note.as_ref().map(|n| &n.identity),
         "version": note.as_ref().map(|n| &n.version),
         "started_ms": note.as_ref().map(|n| n.started_ms),
-        "listen": note.as_ref().and_then(|n| n.listen).map(|address| format!("http://{address}/v1")),
+        "listen": note.as_ref().and_then(Note::base_url),
         "data_dir": root,
         "log": log,
     });
@@ -115,9 +115,7 @@ pub async fn status(context: &mut Context) -> Result<(), CliError> {
             )
             .value(
                 "serves",
-                Cell::maybe(note.as_ref().and_then(|n| n.listen), |address| {
-                    Cell::text(format!("http://{address}/v1"))
-                }),
+                Cell::maybe(note.as_ref().and_then(Note::base_url), Cell::text),
             )
             .value("data directory", Cell::text(root))
             .value("log", Cell::text(log))

@@ -7,6 +7,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::tls::TlsFiles;
 use crate::cli::compose::Local;
 use crate::cli::out::{CliError, codes};
 use crate::server::{Access, Server};
@@ -15,7 +16,7 @@ use crate::server::{Access, Server};
 const END_WITHIN: Duration = Duration::from_secs(5);
 
 /// What the daemon serves over HTTP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Serve {
     /// Where; port 0 is any free one.
     pub address: SocketAddr,
@@ -23,6 +24,8 @@ pub struct Serve {
     pub no_auth: bool,
     /// It may be an address that other machines reach.
     pub allow_remote: bool,
+    /// What it proves itself with; `None`: plain HTTP.
+    pub tls: Option<TlsFiles>,
     /// Requests a second of a key that says nothing else; without keys, of all together.
     pub requests_per_second: Option<u32>,
 }
@@ -45,11 +48,12 @@ impl Serve {
                 CliError::new(codes::INPUT, message).hint("rat-things keys create --name NAME")
             );
         }
-        if !self.allow_remote {
+        if self.tls.is_none() && !self.allow_remote {
             let message = format!(
                 "--listen: {address} can be reached by other machines, and HTTP without TLS shows them keys and content"
             );
             return Err(CliError::new(codes::INPUT, message)
+                .hint("--tls-cert FILE --tls-key FILE")
                 .hint("listen on 127.0.0.1, behind something that speaks TLS")
                 .hint("--allow-remote, in a network that you trust"));
         }
@@ -61,6 +65,8 @@ impl Serve {
 pub(super) struct Face {
     /// Where it really listens.
     pub(super) address: SocketAddr,
+    /// Whether it speaks TLS there.
+    pub(super) is_tls: bool,
     serving: JoinHandle<()>,
 }
 
@@ -74,6 +80,11 @@ pub(super) async fn begin(
     stopped: watch::Receiver<bool>,
 ) -> Result<Face, CliError> {
     serve.check()?;
+    let is_tls = serve.tls.is_some();
+    let tls = match serve.tls {
+        Some(files) => Some(files.follow(stopped.clone())?),
+        None => None,
+    };
     let access = match serve.no_auth {
         true => Access::Open {
             owner: local.owner.clone(),
@@ -100,7 +111,8 @@ pub(super) async fn begin(
         Server::new(local.core.clone(), access, stopped).limited(serve.requests_per_second);
     Ok(Face {
         address,
-        serving: tokio::spawn(server.serve(listener)),
+        is_tls,
+        serving: tokio::spawn(server.serve(listener, tls)),
     })
 }
 
@@ -122,24 +134,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_machines_are_served_only_on_an_explicit_wish_and_never_without_keys() {
-        let serve = |address: &str, no_auth, allow_remote| Serve {
+    fn other_machines_are_served_only_on_an_explicit_wish_or_with_tls_and_never_without_keys() {
+        let files = TlsFiles {
+            certificate: "c".into(),
+            key: "k".into(),
+        };
+        let serve = |address: &str, no_auth, allow_remote, tls: bool| Serve {
             address: address.parse().expect("an address"),
             no_auth,
             allow_remote,
+            tls: tls.then(|| files.clone()),
             requests_per_second: None,
         };
-        for (address, no_auth, allow_remote, allowed) in [
-            ("127.0.0.1:0", false, false, true),
-            ("127.0.0.1:0", true, false, true),
-            ("[::1]:80", true, true, true),
-            ("0.0.0.0:80", false, false, false),
-            ("0.0.0.0:80", false, true, true),
-            ("0.0.0.0:80", true, true, false),
-            ("[::]:80", true, false, false),
-            ("192.0.2.1:80", false, false, false),
+        for (address, no_auth, allow_remote, tls, allowed) in [
+            ("127.0.0.1:0", false, false, false, true),
+            ("127.0.0.1:0", true, false, false, true),
+            ("127.0.0.1:0", true, false, true, true),
+            ("[::1]:80", true, true, false, true),
+            ("0.0.0.0:80", false, false, false, false),
+            ("0.0.0.0:80", false, false, true, true),
+            ("0.0.0.0:80", false, true, false, true),
+            ("0.0.0.0:80", true, true, false, false),
+            ("0.0.0.0:80", true, true, true, false),
+            ("[::]:80", true, false, false, false),
+            ("192.0.2.1:80", false, false, false, false),
+            ("192.0.2.1:80", false, false, true, true),
         ] {
-            let serve = serve(address, no_auth, allow_remote);
+            let serve = serve(address, no_auth, allow_remote, tls);
             assert_eq!(serve.check().is_ok(), allowed, "{serve:?}");
         }
     }

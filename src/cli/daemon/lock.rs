@@ -31,6 +31,21 @@ pub struct Note {
     /// Where it serves HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listen: Option<SocketAddr>,
+    /// Whether it speaks TLS there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tls: bool,
+}
+
+impl Note {
+    /// What a client of the API needs, if it serves.
+    pub fn base_url(&self) -> Option<String> {
+        let scheme = match self.tls {
+            true => "https",
+            false => "http",
+        };
+        let address = self.listen?;
+        Some(format!("{scheme}://{address}/v1"))
+    }
 }
 
 /// The lock, as long as this lives, or a child that it was given to.
@@ -137,6 +152,7 @@ mod tests {
             version: "0".into(),
             started_ms: 1,
             listen: None,
+            tls: false,
         };
         write_note(&places, &note).expect("writes");
         let holder = || holder(&places).expect("works");
@@ -159,6 +175,7 @@ mod tests {
             version: "0".into(),
             started_ms: 1,
             listen: None,
+            tls: false,
         };
         write_note(&places, &note).expect("writes");
         assert_eq!(living(&places).as_ref(), Some(&note));

@@ -8,8 +8,10 @@ mod drain;
 mod http;
 mod lock;
 mod serve;
+mod tls;
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
@@ -56,7 +58,8 @@ pub enum Command {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rat-things daemon run
-  rat-things daemon run --listen 127.0.0.1:8790")]
+  rat-things daemon run --listen 127.0.0.1:8790
+  rat-things daemon run --listen 0.0.0.0:8790 --tls-cert cert.pem --tls-key key.pem")]
 pub struct RunArgs {
     /// Serve the Agents API over HTTP on this address and port [default: daemon.listen, else not]
     #[arg(long, value_name = "ADDR")]
@@ -67,6 +70,12 @@ pub struct RunArgs {
     /// Listen on an address that other machines reach, without TLS
     #[arg(long)]
     pub allow_remote: bool,
+    /// PEM file of the certificate to serve with; read again when it changes [default: daemon.tls_cert, else no TLS]
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// PEM file of the certificate's private key [default: daemon.tls_key]
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
     /// Leave when there is nothing to do for a while; detach from the terminal
     #[arg(long, hide = true)]
     pub background: bool,

@@ -1,6 +1,5 @@
 //! `daemon run`: dispatch until asked to stop, or until there has been nothing to do for a while.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -11,6 +10,7 @@ use super::RunArgs;
 use super::drain::{GIVE_BACK_MS, drain, end_others};
 use super::http::{self, Face, Serve};
 use super::lock::{self, Note};
+use super::tls::TlsFiles;
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
 use crate::cli::config::Origin;
@@ -106,12 +106,15 @@ fn cannot_lock(error: std::io::Error) -> CliError {
 fn to_serve(context: &Context, args: &RunArgs) -> Option<Serve> {
     let daemon = &context.settings.daemon;
     let no_auth = args.no_auth || daemon.no_auth;
+    let flags = args.tls_cert.clone().zip(args.tls_key.clone());
+    let tls = flags.or_else(|| daemon.tls.clone());
     // Without keys there is nobody to be protected from but oneself: only on an explicit wish.
     let limit_wished = context.settings.origin("daemon.requests_per_second") != Origin::Default;
     Some(Serve {
         address: args.listen.or(daemon.listen)?,
         no_auth,
         allow_remote: args.allow_remote,
+        tls: tls.map(|(certificate, key)| TlsFiles { certificate, key }),
         requests_per_second: daemon
             .requests_per_second
             .filter(|_| limit_wished || !no_auth),
@@ -137,21 +140,23 @@ async fn face(
         }
         Err(error) => return Err(error),
     };
-    sign(local, Some(face.address))?;
-    let said = format!("serves http://{}/v1", face.address);
-    context.console.say.note(said);
+    let note = sign(local, Some(&face))?;
+    let base = note.base_url().unwrap_or_default();
+    context.console.say.note(format!("serves {base}"));
     Ok(Some(face))
 }
 
 /// Says of itself who holds the lock, and where it serves.
-fn sign(local: &Local, listen: Option<SocketAddr>) -> Result<(), CliError> {
+fn sign(local: &Local, face: Option<&Face>) -> Result<Note, CliError> {
     let note = Note {
         identity: compose::process_identity().unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_ms: compose::now_ms(),
-        listen,
+        listen: face.map(|face| face.address),
+        tls: face.is_some_and(|face| face.is_tls),
     };
-    lock::write_note(&local.places, &note).map_err(cannot_lock)
+    lock::write_note(&local.places, &note).map_err(cannot_lock)?;
+    Ok(note)
 }
 
 /// The arguments that make this program a worker of the same profile.

@@ -20,6 +20,7 @@ const ROOT_FILES: &[(&str, &[&str])] = &[("src/main.rs", &["cli"]), ("src/lib.rs
 const MAY_ALSO_USE: &[(&str, &str)] = &[
     ("src/cli/compose.rs", "backend"),
     ("src/cli/daemon/http.rs", "server"),
+    ("src/cli/daemon/tls.rs", "server"),
 ];
 
 /// What a folder never names, in tests neither. A path is forbidden wherever it occurs in a longer one.

@@ -1,3 +1,4 @@
+mod bounds;
 mod coverage;
 mod files;
 mod journey;
@@ -5,8 +6,10 @@ mod keys;
 mod limits;
 mod once;
 mod owners;
+mod raw;
 mod refusals;
 mod scopes;
 mod streams;
+mod tls;
 mod vaults;
 mod world;

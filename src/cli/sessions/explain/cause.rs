@@ -320,6 +320,7 @@ mod tests {
                 version: "1".into(),
                 started_ms: 1,
                 listen: None,
+                tls: false,
             }),
             turn_attempts: 5,
             room: 64,
