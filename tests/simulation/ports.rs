@@ -27,7 +27,7 @@ pub fn blobs(shared: &Arc<Shared>) -> MemoryBlobs {
         let possible: &[Fault] = match call.op {
             BlobOp::Put => &[Fault::BlobAway, Fault::BlobTorn, Fault::BlobAnswerLost],
             BlobOp::Get => &[Fault::BlobAway, Fault::BlobCorrupt, Fault::BlobMissing],
-            BlobOp::DeleteScope => &[Fault::BlobAway, Fault::BlobAnswerLost],
+            BlobOp::Remove | BlobOp::DeleteScope => &[Fault::BlobAway, Fault::BlobAnswerLost],
             BlobOp::Open | BlobOp::Has => &[],
         };
         Some(match shared.one_of(possible)? {
