@@ -1,4 +1,4 @@
-//! The body of a request, read within bounds: whole, or piece by piece.
+//! The body of a request, read whole and within bounds, or piece by piece.
 
 use std::time::Duration;
 

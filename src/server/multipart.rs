@@ -40,6 +40,8 @@ enum At {
 /// A body that is being read.
 pub(super) struct Multipart {
     pieces: BodyDataStream,
+    /// For the next piece.
+    patience: Duration,
     buffer: BytesMut,
     /// With the line break before it.
     boundary: memmem::Finder<'static>,
@@ -68,6 +70,7 @@ impl Multipart {
         let boundary = format!("\r\n--{boundary}");
         Ok(Multipart {
             pieces: body.into_data_stream(),
+            patience,
             // So that the first boundary has a line break before it, too.
             buffer: BytesMut::from(&b"\r\n"[..]),
             boundary: memmem::Finder::new(&boundary).into_owned(),

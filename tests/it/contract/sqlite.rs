@@ -9,6 +9,8 @@ use rat_things::engine::ports::{
 };
 use tempfile::TempDir;
 
+/// A lone client's commits, and the room that is made for them.
+mod alone;
 /// Kill -9 and lost syncs.
 mod crash;
 /// Files that are not what they should be, or change under an open store.

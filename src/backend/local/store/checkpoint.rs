@@ -15,7 +15,7 @@ use rusqlite::{Connection, ffi};
 const SOFT_PAGES: u64 = 4_000;
 
 /// WAL length from which the writer completes a checkpoint, as soon as that takes only a short step.
-const HARD_PAGES: u64 = 16_000;
+pub(super) const HARD_PAGES: u64 = 16_000;
 
 /// A short step.
 const SHORT_PAGES: u64 = 1_000;

@@ -4,6 +4,7 @@
 //! without a trace is tried again commit by commit, so that one that does not fit takes no other with it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
@@ -67,6 +68,21 @@ impl Grouper {
         }
     }
 
+    /// Commits one alone, without waiting for a program that keeps the database locked. `None`: it did not happen, and somebody who
+    /// may wait finds out why.
+    pub(super) fn alone(&mut self, commit: &Commit) -> Option<Answer> {
+        self.connection()?.busy_timeout(Duration::ZERO).ok()?;
+        let attempt = self.attempt(std::slice::from_ref(commit));
+        if let Some(conn) = self.connection() {
+            self.worn = conn.busy_timeout(self.place.patience()).is_err();
+        }
+        match attempt {
+            Ok(mut answers) => answers.pop(),
+            Err(Failure::Unknown(e)) => Some(Err(e)),
+            Err(Failure::Whole(_) | Failure::Parts(_)) => None,
+        }
+    }
+
     fn attempt(&mut self, commits: &[Commit]) -> Result<Vec<Answer>, Failure> {
         self.place.guard().map_err(Failure::Whole)?;
         let conn = match &mut self.conn {
@@ -78,6 +94,8 @@ impl Grouper {
                 conn.insert(new)
             }
         };
+        // Should this panic, the connection is not used again.
+        self.worn = true;
         let result = transact(conn, commits, &self.place, &self.counters);
         let clean = conn.is_autocommit()
             || (conn.execute_batch("ROLLBACK").is_ok() && conn.is_autocommit());

@@ -1,5 +1,5 @@
-//! The store's second thread: it copies the WAL back into the database beside the writer, and answers commits whose turn to
-//! write does not come.
+//! The store's second thread: it copies the WAL back into the database beside the writer, makes room at its end, and answers commits
+//! whose turn to write does not come.
 //!
 //! Most processes never need it: it starts with the first thing there is to do.
 
@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use super::ahead::Ahead;
 use super::checkpoint::{Log, checkpoint, sync_database};
-use super::open::Place;
+use super::open::{Durability, Place};
 use super::queue::Queue;
 use super::threads::{Alive, spawn};
 use crate::engine::ports::StoreError;
@@ -25,6 +26,7 @@ pub(super) struct Helper {
     place: Arc<Place>,
     queue: Arc<Queue>,
     log: Arc<Log>,
+    ahead: Ahead,
     state: Mutex<State>,
     changed: Condvar,
     /// Held while a copy is made, by whoever makes it.
@@ -46,6 +48,7 @@ impl Helper {
             place,
             queue,
             log,
+            ahead: Ahead::default(),
             state: Mutex::default(),
             changed: Condvar::new(),
             copying: Mutex::default(),
@@ -78,6 +81,21 @@ impl Helper {
         self.changed.notify_one();
     }
 
+    /// A group was committed.
+    pub(super) fn look(self: &Arc<Self>) {
+        if self.has_work() {
+            self.nudge();
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        self.log.worth_copying() || self.has_room_to_make()
+    }
+
+    fn has_room_to_make(&self) -> bool {
+        self.place.options.durability == Durability::Full && self.ahead.is_short(&self.log)
+    }
+
     /// The right to copy: at once or not at all, or else as soon as the helper's own copy has ended.
     pub(super) fn copying(&self, wait: bool) -> Option<MutexGuard<'_, ()>> {
         match self.copying.try_lock() {
@@ -108,6 +126,9 @@ impl Helper {
             if blocked {
                 self.expire();
             }
+            if self.has_room_to_make() {
+                self.ahead.lay(&self.place, &self.log);
+            }
             let quiet = self.log.appended() == appended;
             appended = self.log.appended();
             if self.log.worth_copying() || (quiet && self.log.worth_completing()) {
@@ -123,7 +144,7 @@ impl Helper {
     /// Sleeps until there is something to do or to look at: whether the writer is blocked. `None` ends the thread.
     fn wait(&self) -> Option<bool> {
         let mut state = self.lock();
-        if !state.closed && !self.log.worth_copying() {
+        if !state.closed && !self.has_work() {
             let watching = state.blocked || self.log.worth_completing();
             state = if watching {
                 let woken = self.changed.wait_timeout(state, TICK);

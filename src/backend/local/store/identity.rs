@@ -8,6 +8,9 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+#[cfg(target_os = "linux")]
+use rustix::io::Errno;
+
 /// Device and inode of the database, its WAL and its shared index, as far as they exist: on a read-only mount the latter two may
 /// not. While they are open their inode numbers can't be reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +45,35 @@ impl Identity {
     pub(super) fn database(&self) -> Option<(u64, u64)> {
         self.0[0]
     }
+
+    /// Device and inode of the WAL.
+    pub(super) fn log(&self) -> Option<(u64, u64)> {
+        self.0[1]
+    }
+}
+
+/// Device and inode of a path, and nothing else: Linux writes a new time of change with the next commit, and syncs it, for every time
+/// of change that somebody was told.
+#[cfg(target_os = "linux")]
+pub(super) fn inode(path: &Path) -> Option<(u64, u64)> {
+    use rustix::fs::{AtFlags, CWD, StatxFlags, makedev, statx};
+    match statx(CWD, path, AtFlags::empty(), StatxFlags::INO) {
+        Ok(found) => Some((
+            makedev(found.stx_dev_major, found.stx_dev_minor),
+            found.stx_ino,
+        )),
+        Err(Errno::NOSYS) => told(path),
+        Err(_) => None,
+    }
 }
 
 /// Device and inode of a path.
+#[cfg(not(target_os = "linux"))]
 pub(super) fn inode(path: &Path) -> Option<(u64, u64)> {
+    told(path)
+}
+
+fn told(path: &Path) -> Option<(u64, u64)> {
     let stat = rustix::fs::stat(path).ok()?;
     #[allow(clippy::unnecessary_cast, reason = "the widths differ between systems")]
     Some((stat.st_dev as u64, stat.st_ino as u64))

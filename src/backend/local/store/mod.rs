@@ -5,9 +5,10 @@
 //! a pair of file locks makes turns. The surprise: a SQLite file can be removed or replaced under an open connection without any
 //! error, so the store checks for that itself.
 //!
-//! Read in this order: `schema`, `keycode`, `partitions` and `rows` (what is stored), `group` (one transaction), `writer` and `queue` (the
-//! thread), `turnstile` (turns between processes), `checkpoint` and `helper`, `readers`, `open` and `identity`.
+//! Read in this order: `schema`, `keycode`, `partitions` and `rows` (what is stored), `group` (one transaction), `pen` and `pace` (who writes
+//! it, and when), `writer` and `queue` (the thread), `turnstile` (turns between processes), `checkpoint`, `ahead` and `helper`, `readers`, `open` and `identity`.
 
+mod ahead;
 mod checkpoint;
 mod faults;
 mod group;
@@ -15,7 +16,9 @@ mod helper;
 mod identity;
 mod keycode;
 mod open;
+mod pace;
 mod partitions;
+mod pen;
 mod queue;
 mod readers;
 mod rows;
@@ -33,9 +36,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rusqlite::Connection;
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::task::block_in_place;
 
+use self::group::Answer;
 use self::helper::Helper;
 use self::open::Place;
+use self::pen::Pen;
 use self::queue::Queue;
 use self::readers::Readers;
 use self::stats::Counters;
@@ -93,6 +100,7 @@ pub struct SqliteStore {
     counters: Arc<Counters>,
     queue: Arc<Queue>,
     helper: Arc<Helper>,
+    pen: Arc<Mutex<Pen>>,
     writer: Mutex<Option<Ended>>,
     readers: Readers,
 }
@@ -113,12 +121,18 @@ impl SqliteStore {
             Arc::clone(&queue),
             Arc::clone(counters.log()),
         ));
+        let pen = Pen::new(
+            Arc::clone(&place),
+            Arc::clone(&helper),
+            Arc::clone(&counters),
+        );
         let readers = Readers::new(Arc::clone(&place));
         Ok(SqliteStore {
             place,
             counters,
             queue,
             helper,
+            pen: Arc::new(Mutex::new(pen)),
             writer: Mutex::new(None),
             readers,
         })
@@ -144,14 +158,29 @@ impl SqliteStore {
         let life = Writer::new(
             Arc::clone(&self.place),
             Arc::clone(&self.queue),
-            Arc::clone(&self.helper),
-            Arc::clone(&self.counters),
+            Arc::clone(&self.pen),
         );
         // The writer may need its helper at once.
         self.helper.enable(alive.clone());
         spawn("store-writer", alive, move || life.run())?;
         *writer = Some(ended);
         Ok(())
+    }
+
+    /// Makes a commit that has no company, here and now; or gives it back.
+    fn commit_alone(&self, commit: Commit) -> Result<Answer, Commit> {
+        // The runtime must be able to go on without this thread meanwhile.
+        let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
+        if !matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
+            return Err(commit);
+        }
+        let Ok(mut pen) = self.pen.try_lock() else {
+            return Err(commit);
+        };
+        if !pen.is_free() || !self.queue.is_empty() {
+            return Err(commit);
+        }
+        block_in_place(|| pen.alone(&commit)).ok_or(commit)
     }
 }
 
@@ -201,6 +230,10 @@ impl Store for SqliteStore {
 
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
         commit.check_rules()?;
+        let commit = match self.commit_alone(commit) {
+            Ok(answer) => return answer,
+            Err(commit) => commit,
+        };
         self.start()?;
         let answered = self.queue.push(commit)?;
         answered

@@ -53,6 +53,11 @@ pub(super) struct Place {
 }
 
 impl Place {
+    /// How long a connection waits for a lock that another program holds.
+    pub(super) fn patience(&self) -> Duration {
+        patience(self.options)
+    }
+
     /// Whether the files are still those that were opened.
     pub(super) fn guard(&self) -> Result<(), StoreError> {
         if self.files.identity() == self.identity {
@@ -204,12 +209,15 @@ fn connection(path: &Path, options: StoreOptions) -> Result<Connection, StoreErr
         Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_WRITE)
     }
     .map_err(refused)?;
-    let patience = Duration::from_millis(options.patience_ms).min(BUSY_TIMEOUT);
-    conn.busy_timeout(patience).map_err(refused)?;
+    conn.busy_timeout(patience(options)).map_err(refused)?;
     // Otherwise some statements are compiled anew for each value that is bound, which takes longer than to run them.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
         .map_err(refused)?;
     Ok(conn)
+}
+
+fn patience(options: StoreOptions) -> Duration {
+    Duration::from_millis(options.patience_ms).min(BUSY_TIMEOUT)
 }
 
 /// Whether the database can't change: it is on a read-only mount and has no WAL. SQLite wants to be told, or it tries to create one.

@@ -58,6 +58,11 @@ impl Queue {
         Ok(answered)
     }
 
+    /// Whether no commit waits.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lock().waiting.is_empty()
+    }
+
     /// Sleeps until a commit waits; `false` once the queue is closed and empty.
     pub(super) fn wait(&self) -> bool {
         let mut state = self.lock();

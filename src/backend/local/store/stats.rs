@@ -15,6 +15,8 @@ pub struct StoreStats {
     pub commits: u64,
     /// Commits that were found to be applied already.
     pub repeats: u64,
+    /// Commits that were answered without the writer's thread, of either kind or in conflict.
+    pub alone: u64,
     /// Transactions that wrote something: each is one sync of the WAL.
     pub syncs: u64,
     /// Pages appended to the WAL (those of another process that came in between are counted too).
@@ -34,6 +36,7 @@ pub struct StoreStats {
 pub(super) struct Counters {
     commits: AtomicU64,
     repeats: AtomicU64,
+    alone: AtomicU64,
     syncs: AtomicU64,
     busy: AtomicU64,
     writing_ns: AtomicU64,
@@ -57,6 +60,11 @@ impl Counters {
         self.writing_ns.fetch_add(nanos, Relaxed);
     }
 
+    /// A commit was answered where it was asked for.
+    pub(super) fn answered_alone(&self) {
+        self.alone.fetch_add(1, Relaxed);
+    }
+
     /// A group was committed; `synced` if it wrote anything.
     pub(super) fn grouped(&self, written: u64, repeated: u64, synced: bool) {
         self.commits.fetch_add(written, Relaxed);
@@ -68,6 +76,7 @@ impl Counters {
         StoreStats {
             commits: self.commits.load(Relaxed),
             repeats: self.repeats.load(Relaxed),
+            alone: self.alone.load(Relaxed),
             syncs: self.syncs.load(Relaxed),
             wal_pages: self.log.appended(),
             wal_length_pages: self.log.length(),
