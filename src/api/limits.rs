@@ -18,7 +18,8 @@ pub use vault::{MAX_ALLOWED_HOSTS, MAX_NAME_BYTES, MAX_SECRET_BYTES};
 
 pub use environment::{
     MAX_ALLOWED_DOMAINS, MAX_CAPABILITY_DIRECTORIES, MAX_FILES, MAX_INLINE_BYTES,
-    MAX_INLINE_FILE_BYTES,
+    MAX_INLINE_FILE_BYTES, check_environment_file, check_template_create, check_template_update,
+    check_workspace_directory,
 };
 
 /// Pairs of one resource's metadata at most.
@@ -172,10 +173,6 @@ pub fn check_credential_update(params: &CredentialUpdateParams) -> Result<(), Ap
 
 /// Metadata of any resource, under the field `metadata`.
 pub fn check_metadata(metadata: &Metadata) -> Result<(), ApiError> {
-    if metadata.contains_key("") {
-        let message = "Invalid 'metadata': a key is empty.";
-        return Err(ApiError::invalid_request("metadata", message));
-    }
     if metadata.len() > MAX_METADATA_PAIRS {
         return Err(ApiError::invalid_request(
             "metadata",

@@ -5,8 +5,8 @@ use serde_json::Value;
 use crate::api::strict::{Node, Read};
 use crate::api::{
     AgentCreateParams, AgentUpdateParams, ApiError, CredentialCreateParams, CredentialUpdateParams,
-    EventCreateParams, SessionCreateParams, SessionUpdateParams, VaultCreateParams,
-    VaultUpdateParams, limits,
+    EventCreateParams, HostedFileParam, SessionCreateParams, SessionUpdateParams,
+    TemplateCreateParams, TemplateUpdateParams, VaultCreateParams, VaultUpdateParams, limits,
 };
 
 /// Reads the body of `POST /agents`.
@@ -42,6 +42,27 @@ pub fn parse_events(body: &[u8]) -> Result<EventCreateParams, ApiError> {
     let params = read(body)?;
     limits::check_events(&params)?;
     Ok(params)
+}
+
+/// Reads the body of `POST /agents/environments/templates`; an empty one makes a template that says nothing.
+pub fn parse_template_create(body: &[u8]) -> Result<TemplateCreateParams, ApiError> {
+    let params = read_optional(body)?;
+    limits::check_template_create(&params)?;
+    Ok(params)
+}
+
+/// Reads the body of `POST /agents/environments/templates/{template_id}`; an empty one changes nothing.
+pub fn parse_template_update(body: &[u8]) -> Result<TemplateUpdateParams, ApiError> {
+    let params = read_optional(body)?;
+    limits::check_template_update(&params)?;
+    Ok(params)
+}
+
+/// Reads the body of `POST /agents/environments/{environment_id}/files`.
+pub fn parse_environment_file(body: &[u8]) -> Result<HostedFileParam, ApiError> {
+    let file = read(body)?;
+    limits::check_environment_file(&file)?;
+    Ok(file)
 }
 
 /// Reads the body of `POST /vaults`; an empty one makes a vault without a name.

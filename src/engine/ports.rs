@@ -14,6 +14,7 @@ mod model;
 mod secrets;
 mod store;
 mod surroundings;
+mod workspace;
 
 pub use blobs::*;
 pub use compute::*;
@@ -25,3 +26,4 @@ pub use model::*;
 pub use secrets::*;
 pub use store::*;
 pub use surroundings::*;
+pub use workspace::*;

@@ -11,7 +11,10 @@ use tokio::time::Instant;
 use super::query::Query;
 use super::refusal::{Answered, Refusal};
 use super::routes::{Call, Route};
-use super::{Access, Server, agents, artifacts, body, events, files, sessions, transcript, vaults};
+use super::{
+    Access, Server, agents, artifacts, body, environments, events, files, sessions, transcript,
+    vaults,
+};
 use crate::api::ApiError;
 use crate::engine::access::KeyLimits;
 use crate::engine::ids::{self, Kind, SessionId};
@@ -336,6 +339,14 @@ async fn call(call: Call, asked: Asked) -> Answered {
         Call::GetCredential => vaults::get_credential(asked).await,
         Call::UpdateCredential => vaults::update_credential(asked).await,
         Call::DeleteCredential => vaults::delete_credential(asked).await,
+        Call::GetEnvironment => environments::get(asked).await,
+        Call::PutEnvironmentFile => environments::put_file(asked).await,
+        Call::ListEnvironmentFiles => environments::files(asked).await,
+        Call::CreateTemplate => environments::create_template(asked).await,
+        Call::ListTemplates => environments::list_templates(asked).await,
+        Call::GetTemplate => environments::get_template(asked).await,
+        Call::UpdateTemplate => environments::update_template(asked).await,
+        Call::DeleteTemplate => environments::delete_template(asked).await,
         Call::NotBuilt => {
             let message = "This server does not have this route of the Agents API.";
             let error = ApiError::new(501, "not_implemented", message);

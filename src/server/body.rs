@@ -28,6 +28,8 @@ pub(super) async fn whole(
     patience: Duration,
 ) -> Result<BytesMut, ApiError> {
     if body.size_hint().lower() > most_bytes as u64 {
+        // Who is still sending when the connection ends may never see why.
+        drain(body.into_data_stream());
         return Err(ApiError::too_large(most_bytes as u64));
     }
     match tokio::time::timeout(patience, collect(body, most_bytes)).await {

@@ -10,6 +10,7 @@ mod answer;
 mod artifacts;
 mod body;
 mod connections;
+mod environments;
 mod events;
 mod files;
 mod limits;
@@ -35,6 +36,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use crate::engine::core::Core;
+use crate::engine::ports::Environments;
 pub use limits::Limits;
 use rates::Rates;
 use routes::{ROUTES, Verb};
@@ -57,6 +59,8 @@ pub struct Server {
     core: Core,
     access: Access,
     limits: Limits,
+    /// Where workspaces are; `None`: nowhere here.
+    environments: Option<Arc<dyn Environments>>,
     stopped: watch::Receiver<bool>,
     streams: Arc<Semaphore>,
     requests_per_second: Option<u32>,
@@ -71,10 +75,19 @@ impl Server {
             core,
             access,
             limits,
+            environments: None,
             stopped,
             streams: Arc::new(Semaphore::new(limits.streams)),
             requests_per_second: None,
             rates: Rates::default(),
+        }
+    }
+
+    /// The same, with the workspaces of these environments.
+    pub fn over(self, environments: Arc<dyn Environments>) -> Server {
+        Server {
+            environments: Some(environments),
+            ..self
         }
     }
 

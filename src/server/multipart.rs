@@ -47,8 +47,6 @@ pub(super) struct Multipart {
     boundary: memmem::Finder<'static>,
     at: At,
     parts: u32,
-    /// How long the next piece may take.
-    patience: Duration,
 }
 
 impl Multipart {
@@ -76,7 +74,6 @@ impl Multipart {
             boundary: memmem::Finder::new(&boundary).into_owned(),
             at: At::Content,
             parts: 0,
-            patience,
         })
     }
 

@@ -3,10 +3,10 @@
 use super::answer::Asked;
 use super::refusal::{Answered, shown};
 use crate::api::{
-    ApiError, CredentialDeleted, Page, VaultDeleted, VaultStatus, Words, limits,
-    parse_credential_create, parse_credential_update, parse_vault_create, parse_vault_update,
+    ApiError, Credential, CredentialDeleted, Metadata, Page, Vault, VaultDeleted, VaultStatus,
+    Words, limits, parse_credential_create, parse_credential_update, parse_vault_create,
+    parse_vault_update,
 };
-use crate::api::{Credential, Metadata, Vault};
 
 pub(super) async fn create(mut asked: Asked) -> Answered {
     asked.no_more_query()?;
@@ -90,6 +90,10 @@ pub(super) async fn delete_credential(mut asked: Asked) -> Answered {
 fn filter(asked: &mut Asked) -> Answered<(Metadata, bool)> {
     let metadata = asked.query.take_map("metadata");
     limits::check_metadata(&metadata)?;
+    if metadata.contains_key("") {
+        let message = "Invalid 'metadata': a key is empty.";
+        return Err(ApiError::invalid_request("metadata", message).into());
+    }
     let mut wants_active = true;
     let words = asked.query.take_all("status");
     if !words.is_empty() {

@@ -10,8 +10,8 @@ use rat_things::backend::memory::blobs::{BlobCall, BlobFault, BlobOp, MemoryBlob
 use rat_things::backend::memory::environments::ScriptedEnvironments;
 use rat_things::engine::ports::{
     Bell, BlobError, BlobRef, BlobScope, BlobSource, Blobs, CaptureLimits, Environment,
-    EnvironmentError, EnvironmentSpec, Environments, ExecEnd, ExecSpec, Isolation, LiveText,
-    Opened, Outputs,
+    EnvironmentError, EnvironmentSpec, Environments, ExecEnd, ExecSpec, FilesQuery, Isolation,
+    LiveText, Opened, Outputs, WorkspaceError, WorkspaceFiles,
 };
 use tokio::io::AsyncRead;
 use tokio::sync::{mpsc, watch};
@@ -198,6 +198,34 @@ impl Environments for SimEnvironments {
     async fn remove(&self, id: &str) -> Result<(), EnvironmentError> {
         self.life.instant("environment removed").await;
         self.environments.remove(id).await
+    }
+
+    async fn list_files(
+        &self,
+        id: &str,
+        query: &FilesQuery,
+    ) -> Result<WorkspaceFiles, WorkspaceError> {
+        self.environments.list_files(id, query).await
+    }
+
+    async fn put_file(
+        &self,
+        id: &str,
+        path: &str,
+        from: Box<dyn AsyncRead + Send + Unpin>,
+        limit_bytes: u64,
+    ) -> Result<u64, WorkspaceError> {
+        self.environments
+            .put_file(id, path, from, limit_bytes)
+            .await
+    }
+
+    async fn is_furnished(&self, id: &str) -> bool {
+        self.environments.is_furnished(id).await
+    }
+
+    async fn set_furnished(&self, id: &str) -> Result<(), WorkspaceError> {
+        self.environments.set_furnished(id).await
     }
 
     async fn check(&self, isolation: Isolation) -> Result<(), EnvironmentError> {

@@ -1,6 +1,7 @@
 //! The HTTP face inside a daemon: what it listens to, for whom, and its end.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -10,6 +11,7 @@ use tokio::task::JoinHandle;
 use super::tls::TlsFiles;
 use crate::cli::compose::Local;
 use crate::cli::out::{CliError, codes};
+use crate::engine::ports::Environments;
 use crate::server::{Access, Server};
 
 /// Answers that are under way get this long when the daemon stops.
@@ -77,6 +79,7 @@ pub(super) struct Face {
 pub(super) async fn begin(
     local: &Local,
     serve: Serve,
+    environments: Arc<dyn Environments>,
     stopped: watch::Receiver<bool>,
 ) -> Result<Face, CliError> {
     serve.check()?;
@@ -109,6 +112,7 @@ pub(super) async fn begin(
     let address = listener.local_addr().map_err(cannot)?;
     let server =
         Server::new(local.core.clone(), access, stopped).limited(serve.requests_per_second);
+    let server = server.over(environments);
     Ok(Face {
         address,
         is_tls,

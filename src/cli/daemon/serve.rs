@@ -1,5 +1,6 @@
 //! `daemon run`: dispatch until asked to stop, or until there has been nothing to do for a while.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -17,7 +18,7 @@ use crate::cli::config::Origin;
 use crate::cli::out::{CliError, codes};
 use crate::engine::dispatch::Dispatcher;
 use crate::engine::keys::{AGENDA_SHARDS, Group, agenda_partition};
-use crate::engine::ports::Range;
+use crate::engine::ports::{Environments, Range};
 
 /// How often the daemon looks whether it is needed.
 const LOOK_MS: u64 = 1_000;
@@ -54,7 +55,7 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
     let environments = compose::environments(&context.settings, &local.places)?;
     let compute = compose::worker_pool(&context.settings, &local.places, worker_args(context));
     let (stop, stopped) = watch::channel(false);
-    let face = face(context, &local, serve, background, &stopped).await?;
+    let face = face(context, &local, serve, background, &environments, &stopped).await?;
     let dispatcher = Dispatcher::new(local.core.clone(), compute.compute(), environments);
     let tidying = tokio::spawn(local.core.clone().keep_tidy(stopped.clone()));
     let dispatching = tokio::spawn(dispatcher.run(stopped));
@@ -128,10 +129,11 @@ async fn face(
     local: &Local,
     serve: Option<Serve>,
     background: bool,
+    environments: &Arc<dyn Environments>,
     stopped: &watch::Receiver<bool>,
 ) -> Result<Option<Face>, CliError> {
     let Some(serve) = serve else { return Ok(None) };
-    let face = match http::begin(local, serve, stopped.clone()).await {
+    let face = match http::begin(local, serve, Arc::clone(environments), stopped.clone()).await {
         Ok(face) => face,
         Err(error) if background => {
             let said = format!("works without HTTP: {error}");

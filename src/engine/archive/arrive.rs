@@ -160,6 +160,7 @@ mod tests {
             variables: None,
             metadata: BTreeMap::new(),
             vault_ids: Vec::new(),
+            files: Vec::new(),
         }
     }
 

@@ -10,6 +10,7 @@ use crate::engine::ids::{Kind, well_formed};
 use crate::engine::keys;
 use crate::engine::ports::{BlobRef, Key, Record};
 use crate::engine::receipt::CreateReceipt;
+use crate::engine::templates::{TemplateFrom, TemplateRow};
 use crate::engine::vaults::{CredentialRow, VaultRow};
 
 /// Everything about one owner that the rules compare; given row by row, like a Session's.
@@ -19,6 +20,8 @@ pub struct OwnerFacts {
     sessions: BTreeMap<String, u64>,
     agents_by_time: BTreeSet<String>,
     agents: BTreeSet<String>,
+    /// Sessions of environments.
+    environments: BTreeMap<String, String>,
     /// What else the owner keeps, by collection and id: creation times as the row under the id and the list have them.
     kept: BTreeMap<(String, String), Times>,
     /// Scopes of their own that rows name, by the row, and what of their bytes.
@@ -70,6 +73,7 @@ impl OwnerFacts {
                 }
             }
             Some(("agent", id)) => drop(self.agents.remove(id)),
+            Some(("environment", id)) => drop(self.environments.remove(id)),
             _ => {
                 if let Some((of, id, at)) = kept(sort) {
                     let times = self.kept.entry((of, id.to_owned())).or_default();
@@ -140,6 +144,12 @@ impl OwnerFacts {
             let what = "this agent is saved and not listed, or listed and not saved".to_owned();
             add(Invariant::I11, keys::agent(id), what);
         }
+        for (id, session) in &self.environments {
+            if !self.lists_by_id(session) {
+                let what = "its session is not in the lists".to_owned();
+                add(Invariant::I11, keys::environment(id), what);
+            }
+        }
         for ((of, id), (by_id, by_time)) in &self.kept {
             if by_id != by_time {
                 let what = "the row under this id and the list do not agree".to_owned();
@@ -173,6 +183,9 @@ impl OwnerFacts {
                     return Err(format!("it is the key {:?}", key.id));
                 }
             }
+            ("environment", id) => {
+                self.environments.insert(id.to_owned(), decode(record)?);
+            }
             ("create", _) => {
                 let receipt: CreateReceipt = decode(record)?;
                 if !well_formed(Kind::Session, &receipt.session) {
@@ -205,8 +218,8 @@ impl OwnerFacts {
 fn kept(sort: &str) -> Option<(String, &str, Option<u64>)> {
     let (of, rest) = sort.split_once('/')?;
     match of {
-        "file" | "vault" => Some((of.to_owned(), rest, None)),
-        "files" | "vaults" => {
+        "file" | "vault" | "template" => Some((of.to_owned(), rest, None)),
+        "files" | "vaults" | "templates" => {
             let (at_ms, id) = timed(rest)?;
             Some((of.trim_end_matches('s').to_owned(), id, Some(at_ms)))
         }
@@ -232,6 +245,18 @@ fn named(of: &str, id: &str, record: &Record) -> Result<Option<Named>, String> {
                 scope: id.to_owned(),
                 blobs: vec![row.blob],
                 sealed: 0,
+            }))
+        }
+        "template" => {
+            let row: TemplateRow = decode(record)?;
+            let blobs = row.files.into_iter().filter_map(|file| match file.from {
+                TemplateFrom::FileId(_) => None,
+                TemplateFrom::Blob(blob) => Some(blob),
+            });
+            Ok(row.scope.map(|scope| Named {
+                scope,
+                blobs: blobs.collect(),
+                sealed: usize::from(row.variables.is_some()),
             }))
         }
         "vault" => decode::<VaultRow>(record).map(|_| None),

@@ -70,8 +70,10 @@ impl SessionFacts {
                 });
             }
             keys::CONFIG if rest.is_empty() => {
-                decode::<Config>(record)?;
+                let config: Config = decode(record)?;
                 self.configured = true;
+                let files = config.files.into_iter().map(|file| file.blob);
+                self.blobs.insert(sort.to_owned(), files.collect());
             }
             "input" => self.read_input(sort, number()?, decode(record)?),
             "end" => {

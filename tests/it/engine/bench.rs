@@ -77,6 +77,7 @@ impl Bench {
             variables: None,
             metadata: BTreeMap::new(),
             vault_ids: Vec::new(),
+            files: Vec::new(),
         };
         draft.insert(keys::CONFIG.to_owned(), &config);
         bench.apply(draft);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use rat_things::api::{
-    CredentialCreateParams, FilePurpose, Metadata, VaultCreateParams, parse_credential_create,
-    parse_credential_update,
+    CredentialCreateParams, FilePurpose, Metadata, TemplateCreateParams, VaultCreateParams,
+    parse_credential_create, parse_credential_update, parse_template_create, parse_template_update,
 };
 use rat_things::backend::memory::MemoryStore;
 use rat_things::backend::memory::bell::MemoryBell;
@@ -374,4 +374,49 @@ async fn a_secret_that_can_not_be_sealed_makes_no_credential() {
         .collect();
     assert_eq!(listed, ids);
     keeper.assert_tidy().await;
+}
+
+fn template(body: serde_json::Value) -> TemplateCreateParams {
+    parse_template_create(body.to_string().as_bytes()).expect("valid")
+}
+
+async fn made_template(core: &Core) -> String {
+    let body = json!({"env": {"A": "secret"}, "files": [{"type": "inline", "data": "YWJj", "path": "/workspace/a"}]});
+    core.create_template(OWNER, template(body))
+        .await
+        .expect("makes")
+        .id
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_is_done_with_templates_leaves_nothing_that_nobody_names() {
+    survives(
+        async |_| (),
+        async |core, ()| {
+            let body = json!({"env": {"A": "secret"}, "files": [{"type": "inline", "data": "YWJj", "path": "/workspace/a"}]});
+            core.create_template(OWNER, template(body)).await.map(drop)
+        },
+    )
+    .await;
+    for change in [
+        json!({"env": {"B": "other"}}),
+        json!({"env": null}),
+        json!({"files": []}),
+        json!({"env": null, "files": null}),
+        json!({"name": "n"}),
+    ] {
+        survives(
+            async |core| made_template(core).await,
+            async |core, id| {
+                let params = parse_template_update(change.to_string().as_bytes()).expect("valid");
+                core.update_template(OWNER, &id, params).await.map(drop)
+            },
+        )
+        .await;
+    }
+    survives(
+        async |core| made_template(core).await,
+        async |core, id| core.delete_template(OWNER, &id).await,
+    )
+    .await;
 }

@@ -34,6 +34,7 @@ mod property;
 mod quarantine;
 mod records;
 mod secrets;
+mod start_files;
 mod wakeups;
 mod windows;
 pub mod world;

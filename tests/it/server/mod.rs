@@ -1,5 +1,6 @@
 mod bounds;
 mod coverage;
+mod environments;
 mod files;
 mod journey;
 mod keys;

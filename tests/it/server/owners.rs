@@ -24,12 +24,19 @@ async fn belongings(api: &Api) -> Vec<(&'static str, String)> {
         page["data"][0]["id"].as_str().expect("an id").to_owned()
     };
     let agent = api.post("/agents", &json!({"model": "demo"})).await;
+    let shown = api.get(&format!("/agents/sessions/{session}")).await;
+    let environment = shown["environment"]["id"].as_str().expect("an id");
+    let environment = environment.to_owned();
+    let template = api.post("/agents/environments/templates", &json!({})).await;
+    let template = template["id"].as_str().expect("an id").to_owned();
     let vault = api.post("/vaults", &json!({})).await;
     let vault = vault["id"].as_str().expect("an id").to_owned();
     let path = format!("/vaults/{vault}/credentials");
     let credential = api.post(&path, &credential()).await;
     let credential = credential["id"].as_str().expect("an id").to_owned();
     vec![
+        ("{environment_id}", environment),
+        ("{template_id}", template),
         ("{file_id}", upload(api, "mine", b"mine").await),
         ("{vault_id}", vault),
         ("{credential_id}", credential),
@@ -65,6 +72,9 @@ fn body_of(route: &Route) -> Value {
         "/v1/agents" => json!({"model": "demo"}),
         "/v1/agents/sessions" => session_of("none", "@say x"),
         path if path.ends_with("/credentials") => credential(),
+        path if path.ends_with("}/files") => {
+            json!({"type": "inline", "data": "", "path": "/workspace/intruder"})
+        }
         path if path.ends_with("/events") => message("@say intruder"),
         _ => json!({}),
     }
