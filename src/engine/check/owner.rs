@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::finding::{Finding, Invariant, Repair};
 use crate::api::Agent;
 use crate::engine::access::AccessKey;
+use crate::engine::credentials::CredentialRow;
 use crate::engine::files::FileRow;
 use crate::engine::ids::{Kind, well_formed};
 use crate::engine::keys;
 use crate::engine::ports::{BlobRef, Key, Record};
 use crate::engine::receipt::CreateReceipt;
 use crate::engine::templates::{TemplateFrom, TemplateRow};
-use crate::engine::vaults::{CredentialRow, VaultRow};
+use crate::engine::vaults::VaultRow;
 
 /// Everything about one owner that the rules compare; given row by row, like a Session's.
 #[derive(Clone, Debug, Default)]

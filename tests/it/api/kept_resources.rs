@@ -105,8 +105,9 @@ fn templates_and_their_lists_have_the_fields_of_the_contract() {
         "object data has_more next first_id last_id",
         "",
         json!({
-            "object": "list", "has_more": true, "next": "token", "first_id": null, "last_id": null,
+            "object": "list",
             "data": [{"environment_id": "env_1", "object": "agent.environment.file", "path": "/workspace/a", "size_bytes": 1}],
+            "has_more": true, "next": "token", "first_id": null, "last_id": null,
         }),
     );
 }
