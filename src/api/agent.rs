@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -17,7 +18,7 @@ pub type Metadata = BTreeMap<String, String>;
 object_name!(AgentObject = "agent", AgentDeletedObject = "agent.deleted");
 
 /// A saved Agent: the configuration that Sessions are created from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Agent {
     /// `agent_…`
     pub id: String,
@@ -54,7 +55,7 @@ pub struct Agent {
 }
 
 /// The answer to deleting an Agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentDeleted {
     /// What was deleted.
     pub id: String,
@@ -76,7 +77,7 @@ impl AgentDeleted {
 }
 
 /// The Agent as a Session holds it: frozen at the Session's creation, changed only through the Session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionAgent {
     /// The saved Agent's id, or one that belongs to this Session alone.
     pub id: String,
@@ -105,7 +106,7 @@ pub struct SessionAgent {
 }
 
 /// Whether the agent may use subagents, and how many at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MultiAgentConfig {
     /// Whether it may.
     pub enabled: bool,
@@ -119,7 +120,7 @@ impl MultiAgentConfig {
 }
 
 /// How much the model thinks, and what of it is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentReasoning {
     /// Null: the model chooses.
     pub effort: Option<ReasoningEffort>,
@@ -128,7 +129,7 @@ pub struct AgentReasoning {
 }
 
 /// The form of the agent's text.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentText {
     /// Free text, or JSON by a schema.
     pub format: TextFormat,
@@ -137,7 +138,7 @@ pub struct AgentText {
 }
 
 /// Free text, or JSON by a schema.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TextFormat {
     /// Free text.
@@ -151,7 +152,7 @@ pub enum TextFormat {
 }
 
 /// How a long history is shortened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Compaction {
     /// Beside the Turn instead of in it.
     #[serde(rename = "async")]
@@ -159,7 +160,7 @@ pub struct Compaction {
 }
 
 /// Behaviour that may go away.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Experimental {
     /// Whether the model is told the time.
     pub time_awareness: bool,

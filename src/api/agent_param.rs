@@ -1,5 +1,6 @@
 //! Requests that create and change saved Agents, and the parts that Session requests share with them.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::{
@@ -10,7 +11,7 @@ use crate::api::{
 mod read;
 
 /// Body of `POST /agents`. A null field means the same as an absent one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentCreateParams {
     /// Model name, free text, not empty.
     pub model: String,
@@ -47,7 +48,7 @@ pub struct AgentCreateParams {
 }
 
 /// Body of `POST /agents/{agent_id}`. An absent field keeps what there is; null brings back nothing, or the default.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentUpdateParams {
     /// Replaced whole.
     #[serde(default, skip_serializing_if = "Patch::is_keep")]
@@ -85,7 +86,7 @@ pub struct AgentUpdateParams {
 }
 
 /// How a long history is shortened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CompactionParam {
     /// Beside the Turn instead of in it; false if not given.
     #[serde(rename = "async", default, skip_serializing_if = "Option::is_none")]
@@ -93,7 +94,7 @@ pub struct CompactionParam {
 }
 
 /// Behaviour that may go away.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExperimentalParam {
     /// Whether the model is told the time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,7 +102,7 @@ pub struct ExperimentalParam {
 }
 
 /// Whether the agent may use subagents, and how many at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MultiAgentConfigParam {
     /// Whether it may.
     pub enabled: bool,
@@ -111,7 +112,7 @@ pub struct MultiAgentConfigParam {
 }
 
 /// How much the model thinks, and what of it is shown.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentReasoningParam {
     /// Absent: the model chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,7 +123,7 @@ pub struct AgentReasoningParam {
 }
 
 /// The form of the agent's text.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentTextParam {
     /// Free text if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]

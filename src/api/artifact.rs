@@ -1,5 +1,6 @@
 //! Artifacts: immutable output files of Turns.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::page::HasId;
@@ -11,7 +12,7 @@ object_name!(
 );
 
 /// One output file of one Turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionArtifact {
     /// `artf_…`
     pub id: String,
@@ -32,7 +33,7 @@ pub struct SessionArtifact {
 }
 
 /// The answer to deleting an Artifact.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionArtifactDeleted {
     /// What was deleted.
     pub id: String,

@@ -1,13 +1,14 @@
 //! Parts of messages, in the sets that each place allows.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::ApiError;
 use crate::api::strict::{Node, Read};
-use crate::api::words::words;
+use crate::api::words::{tagged, words};
 
 /// A part of a message in history.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum MessageContent {
     /// Text of the user.
@@ -28,7 +29,7 @@ pub enum MessageContent {
 }
 
 /// A part of a message or tool result that a client sends.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum InputContent {
     /// Text.
@@ -44,7 +45,7 @@ pub enum InputContent {
 }
 
 /// A part of what agents tell one another.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AgentContent {
     /// Text.
@@ -60,23 +61,25 @@ pub enum AgentContent {
 }
 
 /// Text of the agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename = "output_text")]
+#[schemars(rename = "OutputText", transform = tagged("output_text"))]
 pub struct OutputText {
     /// The text.
     pub text: String,
 }
 
 /// A summary of reasoning.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename = "summary_text")]
+#[schemars(rename = "SummaryText", transform = tagged("summary_text"))]
 pub struct SummaryText {
     /// The text.
     pub text: String,
 }
 
 /// What a function answered: text, or parts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum FunctionOutput {
     /// Text.
@@ -105,7 +108,7 @@ words! {
 impl Read for InputContent {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let part = match fields.required("type")? {
+        let part = match fields.tag("type")? {
             InputContentKind::InputText => InputContent::InputText {
                 text: fields.required("text")?,
             },
@@ -120,10 +123,6 @@ impl Read for InputContent {
 
 impl Read for FunctionOutput {
     fn read(node: Node) -> Result<Self, ApiError> {
-        match node.value() {
-            serde_json::Value::String(_) => String::read(node).map(FunctionOutput::Text),
-            serde_json::Value::Array(_) => Vec::read(node).map(FunctionOutput::Parts),
-            _ => Err(node.wrong_type("a string or an array")),
-        }
+        node.text_or_array(FunctionOutput::Text, FunctionOutput::Parts)
     }
 }

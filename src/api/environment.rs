@@ -3,10 +3,11 @@
 //!
 //! No type here has a field for a variable's value, a setup command or a file's content.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::page::HasId;
-use crate::api::words::{object_name, words};
+use crate::api::words::{object_name, tagged, words};
 
 object_name!(
     EnvironmentObject = "agent.environment",
@@ -14,7 +15,7 @@ object_name!(
 );
 
 /// A Session's environment: how it is configured.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Environment {
     /// No place to run commands.
@@ -27,7 +28,7 @@ pub enum Environment {
 }
 
 /// A managed environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostedEnvironment {
     /// `env_…`
     pub id: String,
@@ -52,7 +53,7 @@ pub struct HostedEnvironment {
 }
 
 /// A machine of the client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SelfHostedEnvironment {
     /// `env_…`
     pub id: String,
@@ -65,7 +66,7 @@ pub struct SelfHostedEnvironment {
 }
 
 /// What commands may reach.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Network {
     /// How much.
     pub access: NetworkAccess,
@@ -74,7 +75,7 @@ pub struct Network {
 }
 
 /// Packages to install, by package manager.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Packages {
     /// From npm.
     pub npm: Vec<String>,
@@ -85,14 +86,14 @@ pub struct Packages {
 }
 
 /// Whether an environment has a desktop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Desktop {
     /// Whether it has.
     pub enabled: bool,
 }
 
 /// A file put into an environment, without its content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum HostedFile {
     /// Copied from an uploaded file.
@@ -118,7 +119,7 @@ pub enum HostedFile {
 }
 
 /// A skill in an environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum HostedSkill {
     /// An uploaded skill.
@@ -142,8 +143,9 @@ pub enum HostedSkill {
 }
 
 /// A plugin in an environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename = "inline")]
+#[schemars(rename = "HostedPlugin", transform = tagged("inline"))]
 pub struct HostedPlugin {
     /// For the model.
     pub description: String,
@@ -152,7 +154,7 @@ pub struct HostedPlugin {
 }
 
 /// The environment as a resource: its state and what is in it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentInfo {
     /// `env_…`
     pub id: String,
@@ -172,7 +174,7 @@ pub struct EnvironmentInfo {
 }
 
 /// The environment in an event: its state and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentState {
     /// `env_…`
     pub id: String,
@@ -186,7 +188,7 @@ pub struct EnvironmentState {
 }
 
 /// Why an environment failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentError {
     /// For programs.
     pub code: String,
@@ -198,7 +200,7 @@ pub struct EnvironmentError {
 }
 
 /// A file put into a live environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentFile {
     /// `env_…`
     pub environment_id: String,

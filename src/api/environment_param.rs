@@ -5,15 +5,16 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::words::object_name;
+use crate::api::words::{object_name, tagged};
 use crate::api::{ContainerSize, Desktop, NetworkAccess, Secret};
 
 mod read;
 
 /// Where a new Session's commands shall run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum EnvironmentParam {
     /// Nowhere.
@@ -32,7 +33,7 @@ pub enum EnvironmentParam {
 }
 
 /// A managed environment, described or attached.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HostedEnvironmentParam {
     /// Directories with skills and plugins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,7 +74,7 @@ pub struct HostedEnvironmentParam {
 }
 
 /// What commands may reach.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkParam {
     /// How much.
     pub access: NetworkAccess,
@@ -86,7 +87,7 @@ pub struct NetworkParam {
 }
 
 /// Packages to install, by package manager.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PackagesParam {
     /// From npm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,7 +101,7 @@ pub struct PackagesParam {
 }
 
 /// A file to put into an environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum HostedFileParam {
     /// Copied from an uploaded file.
@@ -120,7 +121,7 @@ pub enum HostedFileParam {
 }
 
 /// A skill to put into an environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum HostedSkillParam {
     /// An uploaded skill.
@@ -143,8 +144,9 @@ pub enum HostedSkillParam {
 }
 
 /// A plugin to put into an environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename = "inline")]
+#[schemars(rename = "HostedPluginParam", transform = tagged("inline"))]
 pub struct HostedPluginParam {
     /// For the model.
     pub description: String,
@@ -155,8 +157,9 @@ pub struct HostedPluginParam {
 }
 
 /// A zip archive in a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename = "base64")]
+#[schemars(rename = "InlineSourceParam", transform = tagged("base64"))]
 pub struct InlineSourceParam {
     /// Standard base64; write-only.
     pub data: Secret,
@@ -167,7 +170,7 @@ pub struct InlineSourceParam {
 object_name!(ZipMediaType = "application/zip");
 
 /// A command to run before the environment is used.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SetupCommandParam {
     /// Shell text; write-only.
     pub command: Secret,

@@ -2,6 +2,7 @@
 //!
 //! One surprising thing: the HTTP status is part of the value but not of the envelope; it travels in the status line.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// A refusal or failure as the Agents API tells it.
@@ -21,14 +22,14 @@ pub struct ApiError {
 }
 
 /// The body of an error answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorEnvelope {
     /// The error.
     pub error: ErrorBody,
 }
 
 /// What stands under `error`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorBody {
     /// In words.
     pub message: String,

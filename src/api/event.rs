@@ -3,6 +3,7 @@
 //! Many types share a shape, so a shape is one struct and the type is the variant. Names are not regular: the output of
 //! commands is `agent.output.…`, and the last one is plain `error`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod output;
@@ -15,7 +16,7 @@ pub use state::*;
 macro_rules! events {
     ($( $(#[$meta:meta])* $variant:ident($shape:ty) = $kind:literal, )+) => {
         /// One event of a Session's stream.
-        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(tag = "type")]
         pub enum Event {
             $( $(#[$meta])* #[serde(rename = $kind)] $variant($shape), )+

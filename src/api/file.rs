@@ -1,5 +1,6 @@
 //! Uploaded files: bytes that a client keeps here and names by id elsewhere.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::page::HasId;
@@ -8,7 +9,7 @@ use crate::api::words::{object_name, words};
 object_name!(FileObjectName = "file");
 
 /// An uploaded file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileObject {
     /// `file_…`
     pub id: String,
@@ -33,7 +34,7 @@ pub struct FileObject {
 }
 
 /// The answer to deleting a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileDeleted {
     /// What was deleted.
     pub id: String,

@@ -2,22 +2,23 @@
 //!
 //! Two fields are this project's own: `delivery` on a message, and `turn_id` on a cancel.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::words::words;
+use crate::api::words::{tagged, words};
 use crate::api::{FunctionOutput, InputContent, Secret};
 
 mod read;
 
 /// Body of `POST …/events`. The batch is taken whole or not at all.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EventCreateParams {
     /// In order, not empty.
     pub events: Vec<InputEvent>,
 }
 
 /// One input.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type")]
 pub enum InputEvent {
     /// Messages of the user: they start a Turn, or steer the one at work.
@@ -38,7 +39,7 @@ pub enum InputEvent {
 }
 
 /// Messages of the user.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageInput {
     /// In order, not empty.
     pub input: Vec<InputMessage>,
@@ -48,7 +49,7 @@ pub struct MessageInput {
 }
 
 /// One message of the user.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InputMessage {
     /// Its parts, not empty.
     pub content: Vec<InputContent>,
@@ -71,7 +72,7 @@ impl InputMessage {
 }
 
 /// Ends a Turn.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CancelInput {
     /// Only this Turn: if another one is at work, nothing happens. Without it, whichever is at work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -79,7 +80,7 @@ pub struct CancelInput {
 }
 
 /// The result of a function call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolResultInput {
     /// The call.
     pub call_id: String,
@@ -96,7 +97,7 @@ pub struct ToolResultInput {
 }
 
 /// The answer to an MCP approval.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct McpApprovalInput {
     /// The request.
     pub request_id: String,
@@ -105,15 +106,16 @@ pub struct McpApprovalInput {
 }
 
 /// What was decided about an MCP call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename = "mcp_tool_call")]
+#[schemars(rename = "McpApprovalResponse", transform = tagged("mcp_tool_call"))]
 pub struct McpApprovalResponse {
     /// The decision.
     pub decision: Decision,
 }
 
 /// The answer to a browser approval.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComputerUseApprovalInput {
     /// The request.
     pub request_id: String,
@@ -122,7 +124,7 @@ pub struct ComputerUseApprovalInput {
 }
 
 /// What was decided in the browser.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ComputerUseResponse {
     /// About a login.
@@ -135,7 +137,7 @@ pub enum ComputerUseResponse {
 }
 
 /// A login form, filled in or dismissed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum BrowserAuthenticationAnswer {
     /// Filled in.
@@ -151,7 +153,7 @@ pub enum BrowserAuthenticationAnswer {
 }
 
 /// A field of a login form, filled in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BrowserAuthenticationValue {
     /// Which field.
     pub field_id: String,

@@ -3,6 +3,7 @@
 //! One enum serves both unions of the contract: history holds every variant, `item.done` events only those for which
 //! [`Item::is_output`] holds.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::page::HasId;
@@ -18,7 +19,7 @@ pub use computer::*;
 pub use subagents::*;
 
 /// One entry of the transcript.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Item {
     /// A message of the user or of the agent.
@@ -58,7 +59,7 @@ pub enum Item {
 }
 
 /// A message of the user or of the agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MessageItem {
     /// `msg_…`; null for user messages of old.
     pub id: Option<String>,
@@ -75,7 +76,7 @@ pub struct MessageItem {
 }
 
 /// What is shown of the model's thinking.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasoningItem {
     /// `rs_…`
     pub id: String,

@@ -3,6 +3,7 @@
 //! What needs a look at stored records (a pending call, a template's policy) is the engine's. Limits on text count
 //! characters where the contract does, bytes where they protect this server.
 
+mod bounds;
 mod environment;
 mod input;
 mod tool;
@@ -14,13 +15,13 @@ use crate::api::{
     VaultCreateParams, VaultUpdateParams,
 };
 
-pub use vault::{MAX_ALLOWED_HOSTS, MAX_NAME_BYTES, MAX_SECRET_BYTES};
-
+pub use bounds::{BOUNDS, Bound, bound};
 pub use environment::{
     MAX_ALLOWED_DOMAINS, MAX_CAPABILITY_DIRECTORIES, MAX_FILES, MAX_INLINE_BYTES,
     MAX_INLINE_FILE_BYTES, check_environment_file, check_template_create, check_template_update,
     check_workspace_directory,
 };
+pub use vault::{MAX_ALLOWED_HOSTS, MAX_NAME_BYTES, MAX_SECRET_BYTES};
 
 /// Pairs of one resource's metadata at most.
 pub const MAX_METADATA_PAIRS: usize = 16;

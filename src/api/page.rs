@@ -1,5 +1,6 @@
 //! One page of a list route, with every field that any reader of the contract looks at.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::words::{object_name, words};
@@ -7,7 +8,8 @@ use crate::api::words::{object_name, words};
 object_name!(ListObject = "list");
 
 /// A page. The next one is asked for with `after=<last_id>`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PageOf{T}")]
 pub struct Page<T> {
     /// Always `list`.
     #[serde(default)]
@@ -25,7 +27,8 @@ pub struct Page<T> {
 }
 
 /// A page of a list without ids. The next one is asked for with `page=<next>`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TokenPageOf{T}")]
 pub struct TokenPage<T> {
     /// Always `list`.
     #[serde(default)]
@@ -96,7 +99,7 @@ words! {
 }
 
 /// Which page of a list is asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListParams {
     /// Behind this element, exclusive; the first page if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]

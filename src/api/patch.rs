@@ -3,6 +3,9 @@
 //! An own enum and not `Option<Option<T>>`, because its three names say what happens. On a struct it needs
 //! `#[serde(default, skip_serializing_if = "Patch::is_keep")]`, so that "keep" is an absent field again.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// What an update says about one field.
@@ -77,11 +80,26 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Patch<T> {
     }
 }
 
+/// The same as of an optional value.
+impl<T: JsonSchema> JsonSchema for Patch<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Option::<T>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Option::<T>::json_schema(generator)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[derive(Debug, PartialEq, Serialize, Deserialize)]
+    #[derive(Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     struct Update {
         #[serde(default, skip_serializing_if = "Patch::is_keep")]
         name: Patch<String>,

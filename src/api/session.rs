@@ -1,10 +1,11 @@
 //! The Session as answers show it, and what it may wait for.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::api::page::HasId;
-use crate::api::words::{object_name, words};
+use crate::api::words::{object_name, tagged, words};
 use crate::api::{Environment, Metadata, SessionAgent, TokenUsage};
 
 object_name!(
@@ -13,7 +14,7 @@ object_name!(
 );
 
 /// A durable conversation with one snapshotted Agent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentSession {
     /// `sess_…`
     pub id: String,
@@ -51,7 +52,7 @@ pub struct AgentSession {
 }
 
 /// The answer to deleting a Session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentSessionDeleted {
     /// What was deleted.
     pub id: String,
@@ -73,14 +74,14 @@ impl AgentSessionDeleted {
 }
 
 /// How long the provider keeps its prompt cache.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptCacheOptions {
     /// From the last use.
     pub ttl: PromptCacheTtl,
 }
 
 /// What a Session may spend and has spent, in cents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpendControl {
     /// Whole cents, rounded down; null when unknown.
     pub consumed: Option<u64>,
@@ -121,7 +122,7 @@ words! {
 }
 
 /// Something a Session waits for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum RequiredAction {
     /// An MCP call is to be approved.
@@ -161,8 +162,9 @@ pub enum RequiredAction {
 }
 
 /// An MCP call that is to be approved.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename = "mcp_tool_call")]
+#[schemars(rename = "McpToolCallRequest", transform = tagged("mcp_tool_call"))]
 pub struct McpToolCallRequest {
     /// What the tool would be given.
     pub arguments: Value,
@@ -175,7 +177,7 @@ pub struct McpToolCallRequest {
 }
 
 /// Something in the browser that is to be approved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ComputerUseRequest {
     /// A login.
@@ -190,7 +192,7 @@ pub enum ComputerUseRequest {
 }
 
 /// A login form that the client fills in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BrowserAuthenticationForm {
     /// Whose credentials are asked for.
     pub credential_origin: Option<String>,
@@ -203,7 +205,7 @@ pub struct BrowserAuthenticationForm {
 }
 
 /// A field of a login form.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BrowserAuthenticationField {
     /// Repeated in the answer.
     pub id: String,
@@ -217,7 +219,7 @@ pub struct BrowserAuthenticationField {
 }
 
 /// One way to log in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BrowserAuthenticationOption {
     /// Repeated in the answer.
     pub id: String,

@@ -1,5 +1,6 @@
 //! Requests that create and change Sessions.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::{
@@ -11,7 +12,7 @@ use crate::api::{
 mod read;
 
 /// Body of `POST /agents/sessions`. A null field means the same as an absent one, except in `agent`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionCreateParams {
     /// Where commands shall run.
     pub environment: EnvironmentParam,
@@ -49,7 +50,7 @@ pub struct SessionCreateParams {
 
 /// The Agent of one Session. Beside `agent_id`, an absent field keeps the saved Agent's value, null brings back the default,
 /// and what is given replaces whole.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionAgentParams {
     /// How a long history is shortened.
     #[serde(default, skip_serializing_if = "Patch::is_keep")]
@@ -81,7 +82,7 @@ pub struct SessionAgentParams {
 }
 
 /// What a Session starts with: text is one message of the user.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum SessionInput {
     /// One message.
@@ -101,7 +102,7 @@ impl SessionInput {
 }
 
 /// How long the provider keeps its prompt cache.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PromptCacheOptionsParam {
     /// Half an hour if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,14 +119,14 @@ impl PromptCacheOptionsParam {
 }
 
 /// What a Session may spend.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SpendControlParam {
     /// Cents, positive; null: no limit.
     pub limit: Option<u64>,
 }
 
 /// About the stream that answers a creation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamOptions {
     /// Whether events carry random padding; true if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,7 +134,7 @@ pub struct StreamOptions {
 }
 
 /// Body of `POST /agents/sessions/{id}`. An absent field keeps what there is.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionUpdateParams {
     /// What shall change in the Agent's snapshot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,7 +154,7 @@ pub struct SessionUpdateParams {
 }
 
 /// What shall change in the Agent's snapshot.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionAgentUpdateParams {
     /// Model name, from the next Turn on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -170,7 +171,7 @@ pub struct SessionAgentUpdateParams {
 }
 
 /// How much the model shall think.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasoningEffortParam {
     /// Null: the model chooses.
     #[serde(default, skip_serializing_if = "Patch::is_keep")]

@@ -6,15 +6,20 @@
 //!
 //! One surprising thing: reading consumes the value, so a large body is moved into its types, not copied.
 
-use std::collections::BTreeMap;
-
+use schemars::JsonSchema;
 use serde_json::{Map, Value};
 
-use crate::api::words::Words;
-use crate::api::{ApiError, Patch, Secret};
+use self::form::{Form, Presence};
+use crate::api::words::{self, Words};
+use crate::api::{ApiError, Patch};
+
+mod form;
+mod values;
+
+pub use form::Forms;
 
 /// What can be read strictly from a request body.
-pub trait Read: Sized {
+pub trait Read: Sized + JsonSchema {
     /// Reads it, or says where and why not.
     fn read(node: Node) -> Result<Self, ApiError>;
 }
@@ -24,6 +29,7 @@ pub trait Read: Sized {
 pub struct Node {
     path: String,
     value: Value,
+    form: Option<Form>,
 }
 
 impl Node {
@@ -32,17 +38,33 @@ impl Node {
         Node {
             path: String::new(),
             value,
+            form: None,
+        }
+    }
+
+    /// No value: who reads it tells what it takes.
+    fn form(form: Form) -> Node {
+        Node {
+            path: String::new(),
+            value: Value::Null,
+            form: Some(form),
+        }
+    }
+
+    /// Whether this is no value; then it is written down what would be taken.
+    fn tells(&self, schema: impl FnOnce() -> Value) -> bool {
+        match &self.form {
+            Some(form) => {
+                form.is(schema());
+                true
+            }
+            None => false,
         }
     }
 
     /// Where it stands, such as `environment.files[0].data`; empty for the body.
     pub fn path(&self) -> &str {
         &self.path
-    }
-
-    /// The value, unread.
-    pub fn value(&self) -> &Value {
-        &self.value
     }
 
     /// The refusal of this value's type. `expected` reads like `a string`.
@@ -60,31 +82,65 @@ impl Node {
 
     /// Takes an object apart.
     pub fn fields(self) -> Result<Fields, ApiError> {
+        if let Some(form) = &self.form {
+            form.begin_object();
+        }
         match self.value {
             Value::Object(map) => Ok(Fields {
                 path: self.path,
                 map,
+                form: self.form,
+            }),
+            Value::Null if self.form.is_some() => Ok(Fields {
+                path: self.path,
+                map: Map::new(),
+                form: self.form,
             }),
             _ => Err(self.wrong_type("an object")),
         }
     }
 
     /// Takes an array apart.
-    pub fn elements(self) -> Result<impl Iterator<Item = Node>, ApiError> {
+    pub fn elements<T: Read>(self) -> Result<Vec<T>, ApiError> {
+        if let Some(form) = &self.form {
+            return form.is_array_of().map(|element| vec![element]);
+        }
         match self.value {
             Value::Array(values) => {
-                let path = self.path;
-                Ok(values.into_iter().enumerate().map(move |(i, value)| Node {
-                    path: format!("{path}[{i}]"),
+                let nodes = values.into_iter().enumerate().map(|(i, value)| Node {
+                    path: format!("{}[{i}]", self.path),
                     value,
-                }))
+                    form: None,
+                });
+                nodes.map(T::read).collect()
             }
             _ => Err(self.wrong_type("an array")),
         }
     }
 
+    /// Text, or an array.
+    pub fn text_or_array<T, E: Read>(
+        self,
+        text: impl FnOnce(String) -> T,
+        array: impl FnOnce(Vec<E>) -> T,
+    ) -> Result<T, ApiError> {
+        if let Some(form) = &self.form {
+            return form
+                .is_text_or_array_of()
+                .map(|element| array(vec![element]));
+        }
+        match self.value {
+            Value::String(_) => String::read(self).map(text),
+            Value::Array(_) => self.elements().map(array),
+            _ => Err(self.wrong_type("a string or an array")),
+        }
+    }
+
     /// A member of a closed set of words.
     pub fn word<W: Words>(self) -> Result<W, ApiError> {
+        if self.tells(|| words::schema_of::<W>().to_value()) {
+            return Ok(W::ALL[0]);
+        }
         let Value::String(word) = &self.value else {
             return Err(self.wrong_type("a string"));
         };
@@ -107,6 +163,7 @@ impl Node {
 pub struct Fields {
     path: String,
     map: Map<String, Value>,
+    form: Option<Form>,
 }
 
 impl Fields {
@@ -123,6 +180,7 @@ impl Fields {
         Some(Node {
             path: self.path_of(name),
             value,
+            form: None,
         })
     }
 
@@ -133,6 +191,9 @@ impl Fields {
 
     /// A field that must be there and not be null.
     pub fn required<T: Read>(&mut self, name: &str) -> Result<T, ApiError> {
+        if let Some(form) = &self.form {
+            return form.field(name, Presence::Required);
+        }
         match self.take(name) {
             Some(node) => T::read(node),
             None => Err(self.missing(name)),
@@ -141,6 +202,9 @@ impl Fields {
 
     /// A field that must be there and may be null.
     pub fn required_nullable<T: Read>(&mut self, name: &str) -> Result<Option<T>, ApiError> {
+        if let Some(form) = &self.form {
+            return form.field(name, Presence::RequiredNullable).map(Some);
+        }
         match self.take(name) {
             Some(node) if node.value.is_null() => Ok(None),
             Some(node) => T::read(node).map(Some),
@@ -150,11 +214,17 @@ impl Fields {
 
     /// A field that may be absent and may not be null.
     pub fn optional<T: Read>(&mut self, name: &str) -> Result<Option<T>, ApiError> {
+        if let Some(form) = &self.form {
+            return form.field(name, Presence::Optional).map(Some);
+        }
         self.take(name).map(T::read).transpose()
     }
 
     /// A field that may be absent or null, both meaning the same.
     pub fn nullable<T: Read>(&mut self, name: &str) -> Result<Option<T>, ApiError> {
+        if let Some(form) = &self.form {
+            return form.field(name, Presence::Nullable).map(Some);
+        }
         match self.take(name) {
             Some(node) if !node.value.is_null() => T::read(node).map(Some),
             _ => Ok(None),
@@ -163,6 +233,9 @@ impl Fields {
 
     /// A field whose absence keeps, and whose null clears, what there is.
     pub fn patch<T: Read>(&mut self, name: &str) -> Result<Patch<T>, ApiError> {
+        if let Some(form) = &self.form {
+            return form.field(name, Presence::Nullable).map(Patch::Set);
+        }
         match self.take(name) {
             None => Ok(Patch::Keep),
             Some(node) if node.value.is_null() => Ok(Patch::Clear),
@@ -170,8 +243,24 @@ impl Fields {
         }
     }
 
+    /// A field that must be there and says which other fields there are. Of its word depends what is read next, and nothing else.
+    pub fn tag<W: Words>(&mut self, name: &str) -> Result<W, ApiError> {
+        let Some(form) = &self.form else {
+            return match self.take(name) {
+                Some(node) => node.word(),
+                None => Err(self.missing(name)),
+            };
+        };
+        let words: Vec<&str> = W::ALL.iter().map(|word| word.as_str()).collect();
+        Ok(W::ALL[form.tag(name, &words)])
+    }
+
     /// Refuses what nobody asked for.
     pub fn end(self) -> Result<(), ApiError> {
+        if let Some(form) = &self.form {
+            form.end_object();
+            return Ok(());
+        }
         match self.map.keys().next() {
             None => Ok(()),
             Some(name) => {
@@ -204,75 +293,5 @@ fn describe(value: &Value) -> &'static str {
         Value::String(_) => "a string",
         Value::Array(_) => "an array",
         Value::Object(_) => "an object",
-    }
-}
-
-impl Read for Value {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        Ok(node.value)
-    }
-}
-
-impl Read for Map<String, Value> {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        node.fields().map(|fields| fields.map)
-    }
-}
-
-impl Read for String {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        match node.value {
-            Value::String(text) => Ok(text),
-            _ => Err(node.wrong_type("a string")),
-        }
-    }
-}
-
-impl Read for Secret {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        String::read(node).map(Secret::new)
-    }
-}
-
-impl Read for bool {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        node.value
-            .as_bool()
-            .ok_or_else(|| node.wrong_type("a boolean"))
-    }
-}
-
-impl Read for u64 {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        node.value
-            .as_u64()
-            .ok_or_else(|| node.wrong_type("a non-negative integer"))
-    }
-}
-
-impl<T: Read> Read for Vec<T> {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        node.elements()?.map(T::read).collect()
-    }
-}
-
-impl<T: Read> Read for BTreeMap<String, T> {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        let fields = node.fields()?;
-        let path = fields.path.clone();
-        let entries = fields.map.into_iter().map(|(name, value)| {
-            let node = Node {
-                path: format!("{path}.{}", shortened(&name)),
-                value,
-            };
-            T::read(node).map(|value| (name, value))
-        });
-        entries.collect()
-    }
-}
-
-impl<T: Read> Read for Box<T> {
-    fn read(node: Node) -> Result<Self, ApiError> {
-        T::read(node).map(Box::new)
     }
 }

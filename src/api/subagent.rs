@@ -1,5 +1,6 @@
 //! Subagents of a Session, and its traces.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -13,7 +14,7 @@ object_name!(
 );
 
 /// An agent that another agent of the same Session started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Subagent {
     /// Its id.
     pub id: String,
@@ -46,7 +47,7 @@ words! {
 }
 
 /// A published trace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionTrace {
     /// Its id.
     pub id: String,

@@ -1,5 +1,6 @@
 //! Templates of environments as answers show them: no variable's value and no file's content. Requests are in `template_param`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::page::HasId;
@@ -12,7 +13,7 @@ object_name!(
 );
 
 /// What new environments may be made from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentTemplate {
     /// `tmpl_…`
     pub id: String,
@@ -42,7 +43,7 @@ pub struct EnvironmentTemplate {
 }
 
 /// A file of a template, without its content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TemplateFile {
     /// Copied from an uploaded file when an environment is made.
@@ -62,7 +63,7 @@ pub enum TemplateFile {
 }
 
 /// A skill of a template.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TemplateSkill {
     /// An uploaded skill.
@@ -82,7 +83,7 @@ pub enum TemplateSkill {
 }
 
 /// The answer to deleting a template.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentTemplateDeleted {
     /// What was deleted.
     pub id: String,

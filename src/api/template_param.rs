@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::{
@@ -12,7 +13,7 @@ use crate::api::{
 mod read;
 
 /// Body of `POST /agents/environments/templates`. A null field means the same as an absent one.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TemplateCreateParams {
     /// Directories with skills and plugins.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +49,7 @@ pub struct TemplateCreateParams {
 
 /// Body of `POST /agents/environments/templates/{template_id}`. An absent field keeps what there is; null brings back nothing. What is
 /// given replaces the field whole.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TemplateUpdateParams {
     /// Directories with skills and plugins.
     #[serde(default, skip_serializing_if = "Patch::is_keep")]

@@ -5,13 +5,14 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::api::words::words;
 
 /// A tool of a Session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AgentTool {
     /// A function that the client answers.
@@ -29,7 +30,7 @@ pub enum AgentTool {
 }
 
 /// A tool of a saved Agent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum PersistedAgentTool {
     /// A function that the client answers.
@@ -49,7 +50,7 @@ pub enum PersistedAgentTool {
 }
 
 /// A function that the client answers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionTool {
     /// Kept from the model until it is searched for.
     pub defer_loading: bool,
@@ -65,14 +66,15 @@ pub struct FunctionTool {
 }
 
 /// Tools called from code that the model writes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgrammaticToolCallingTool {
     /// Whether it may.
     pub enabled: bool,
 }
 
 /// Tools of an MCP server, reached by `T`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "McpToolOver{T}")]
 pub struct McpTool<T> {
     /// Null: all of them.
     pub allowed_tools: Option<Vec<String>>,
@@ -91,7 +93,7 @@ pub struct McpTool<T> {
 }
 
 /// How a Session's MCP server is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum McpTransport {
     /// Streamable HTTP.
@@ -104,7 +106,7 @@ pub enum McpTransport {
 }
 
 /// How a saved Agent's MCP server is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum PersistedMcpTransport {
     /// Streamable HTTP.
@@ -119,7 +121,7 @@ pub enum PersistedMcpTransport {
 }
 
 /// An MCP server that is a process in the environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct McpStdio {
     /// Arguments of the command.
     pub args: Vec<String>,
@@ -132,7 +134,7 @@ pub struct McpStdio {
 }
 
 /// Search on the web.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WebSearchTool {
     /// Null: all.
     pub allowed_domains: Option<Vec<String>>,
@@ -145,7 +147,7 @@ pub struct WebSearchTool {
 }
 
 /// Where the searcher seems to be.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WebSearchLocation {
     /// City, free text.
     pub city: Option<String>,
@@ -158,7 +160,7 @@ pub struct WebSearchLocation {
 }
 
 /// A browser.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComputerUseTool {
     /// Whether Items show what the browser showed.
     pub include_screenshots: bool,

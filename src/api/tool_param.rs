@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -16,7 +17,7 @@ mod read;
 mod shown;
 
 /// A tool given to a Session.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum AgentToolParam {
     /// A function that the client answers.
@@ -36,7 +37,7 @@ pub enum AgentToolParam {
 }
 
 /// A tool given to a saved Agent.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum PersistedAgentToolParam {
     /// A function that the client answers.
@@ -56,7 +57,7 @@ pub enum PersistedAgentToolParam {
 }
 
 /// A function that the client answers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionToolParam {
     /// For the model.
     pub description: String,
@@ -73,7 +74,7 @@ pub struct FunctionToolParam {
 }
 
 /// Tools called from code that the model writes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProgrammaticToolCallingToolParam {
     /// Whether it may; true if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +82,7 @@ pub struct ProgrammaticToolCallingToolParam {
 }
 
 /// Tools of an MCP server, reached by `T`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct McpToolParam<T> {
     /// Names the server in tool calls.
     pub server_label: String,
@@ -105,7 +106,7 @@ pub struct McpToolParam<T> {
 }
 
 /// How a Session's MCP server is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum McpTransportParam {
     /// Streamable HTTP.
@@ -138,7 +139,7 @@ pub enum McpTransportParam {
 }
 
 /// How a saved Agent's MCP server is reached.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum PersistedMcpTransportParam {
     /// Streamable HTTP.
@@ -165,7 +166,7 @@ pub enum PersistedMcpTransportParam {
 }
 
 /// Search on the web.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WebSearchToolParam {
     /// Absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -182,7 +183,7 @@ pub struct WebSearchToolParam {
 }
 
 /// A browser.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComputerUseToolParam {
     /// Whether Items show what the browser showed; false if not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]

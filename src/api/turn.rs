@@ -1,19 +1,21 @@
 //! The Turn, and why one failed.
 
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::api::page::HasId;
-use crate::api::words::{Words, object_name, words};
+use crate::api::words::{self, Words, object_name, words};
 use crate::api::{PromptCacheOptions, TokenUsage};
 
 object_name!(TurnObject = "agent.session.turn");
 
 /// One period of agent work.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Turn {
     /// `turn_…`
     pub id: String,
@@ -43,7 +45,7 @@ pub struct Turn {
 }
 
 /// Why a Turn failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnError {
     /// For programs.
     pub code: TurnErrorCode,
@@ -189,6 +191,20 @@ impl Words for TurnErrorCode {
             TurnErrorCode::RequestTimeout => "request_timeout",
             TurnErrorCode::InternalError => "internal_error",
         }
+    }
+}
+
+impl JsonSchema for TurnErrorCode {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "TurnErrorCode".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        words::schema_of::<TurnErrorCode>()
     }
 }
 

@@ -1,9 +1,10 @@
 //! Tokens that a Turn or a Session used.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Sums of tokens. Best effort: a provider may not say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenUsage {
     /// Tokens given to the model.
     pub input_tokens: u64,
@@ -18,14 +19,14 @@ pub struct TokenUsage {
 }
 
 /// Parts of the input tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InputTokensDetails {
     /// Served from the provider's prompt cache.
     pub cached_tokens: u64,
 }
 
 /// Parts of the output tokens.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutputTokensDetails {
     /// Spent on reasoning.
     pub reasoning_tokens: u64,

@@ -1,5 +1,6 @@
 //! Vaults and their credentials as answers show them: everything but the secrets. Requests are in `vault_param`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::Metadata;
@@ -14,7 +15,7 @@ object_name!(
 );
 
 /// A set of credentials that Sessions may be given.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Vault {
     /// `vault_…`
     pub id: String,
@@ -29,7 +30,7 @@ pub struct Vault {
 }
 
 /// The answer to deleting a vault.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VaultDeleted {
     /// What was deleted.
     pub id: String,
@@ -51,7 +52,7 @@ impl VaultDeleted {
 }
 
 /// A credential without its secrets.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Credential {
     /// `cred_…`
     pub id: String,
@@ -72,7 +73,7 @@ pub struct Credential {
 }
 
 /// The answer to deleting a credential.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CredentialDeleted {
     /// What was deleted.
     pub id: String,
@@ -94,7 +95,7 @@ impl CredentialDeleted {
 }
 
 /// How a credential is used, without its secrets.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum CredentialAuth {
     /// An OAuth access token for an MCP server.
@@ -121,7 +122,7 @@ pub enum CredentialAuth {
 }
 
 /// How another access token is asked for, without the secrets of that.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OauthRefresh {
     /// Who asks.
     pub client_id: String,
@@ -136,7 +137,7 @@ pub struct OauthRefresh {
 }
 
 /// How a client proves to a token endpoint who it is, without its secret.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TokenEndpointAuth {
     /// It does not.
@@ -148,7 +149,7 @@ pub enum TokenEndpointAuth {
 }
 
 /// Where the secret of a variable may be sent. It opens no network by itself.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum CredentialNetworking {
     /// Wherever the environment may go.

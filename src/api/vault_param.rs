@@ -1,5 +1,6 @@
 //! Requests that create and change vaults and credentials. Secrets exist only here.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::{CredentialNetworking, Metadata, Patch, Secret};
@@ -7,7 +8,7 @@ use crate::api::{CredentialNetworking, Metadata, Patch, Secret};
 mod read;
 
 /// Body of `POST /vaults`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VaultCreateParams {
     /// Names and values for the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -18,7 +19,7 @@ pub struct VaultCreateParams {
 }
 
 /// Body of `POST /vaults/{vault_id}`. An absent field keeps what there is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VaultUpdateParams {
     /// Replaced whole.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,7 +30,7 @@ pub struct VaultUpdateParams {
 }
 
 /// Body of `POST /vaults/{vault_id}/credentials`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CredentialCreateParams {
     /// How it is used, and its secrets.
     pub auth: CredentialAuthParam,
@@ -41,7 +42,7 @@ pub struct CredentialCreateParams {
 }
 
 /// Body of `POST /vaults/{vault_id}/credentials/{credential_id}`. An absent field keeps what there is.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CredentialUpdateParams {
     /// New secrets for the same use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +53,7 @@ pub struct CredentialUpdateParams {
 }
 
 /// How a credential is used, and its secrets.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum CredentialAuthParam {
     /// An OAuth access token for an MCP server.
@@ -87,7 +88,7 @@ pub enum CredentialAuthParam {
 }
 
 /// How another access token is asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OauthRefreshParam {
     /// Who asks.
     pub client_id: String,
@@ -106,7 +107,7 @@ pub struct OauthRefreshParam {
 }
 
 /// How a client proves to a token endpoint who it is.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TokenEndpointAuthParam {
     /// It does not.
@@ -124,7 +125,7 @@ pub enum TokenEndpointAuthParam {
 }
 
 /// New secrets of a credential. What it is for can't change.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum CredentialAuthRotateParam {
     /// Of an OAuth access token.
@@ -152,7 +153,7 @@ pub enum CredentialAuthRotateParam {
 }
 
 /// New secrets of the way to get another access token.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OauthRefreshRotateParam {
     /// The new one; absent: the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -166,7 +167,7 @@ pub struct OauthRefreshRotateParam {
 }
 
 /// A new secret of a client that proves who it is in the same way as before.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum TokenEndpointAuthRotateParam {
     /// By HTTP Basic authentication.

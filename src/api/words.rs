@@ -6,6 +6,9 @@
 
 use std::fmt;
 
+use schemars::{Schema, json_schema};
+use serde_json::{Map, Value, json};
+
 /// A word that is not in its set.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("'{word}' is none of: {}", .known.join(", "))]
@@ -34,6 +37,32 @@ pub trait Words: Copy + Sized + fmt::Debug + 'static {
                 word: word.to_owned(),
                 known: Self::ALL.iter().map(|member| member.as_str()).collect(),
             })
+    }
+}
+
+/// A closed set of words as JSON Schema.
+pub fn schema_of<W: Words>() -> Schema {
+    let words: Vec<&str> = W::ALL.iter().map(|member| member.as_str()).collect();
+    match words.as_slice() {
+        [only] => json_schema!({"type": "string", "const": only}),
+        all => json_schema!({"type": "string", "enum": all}),
+    }
+}
+
+/// Adds to the schema of a struct the tag that its derived code writes before its fields.
+pub fn tagged(word: &'static str) -> impl FnMut(&mut Schema) {
+    move |schema| {
+        let mut properties = Map::new();
+        properties.insert("type".to_owned(), json!({"type": "string", "const": word}));
+        if let Some(Value::Object(others)) = schema.remove("properties") {
+            properties.extend(others);
+        }
+        schema.insert("properties".to_owned(), properties.into());
+        let mut required = vec![json!("type")];
+        if let Some(Value::Array(others)) = schema.remove("required") {
+            required.extend(others);
+        }
+        schema.insert("required".to_owned(), required.into());
     }
 }
 
@@ -73,6 +102,20 @@ macro_rules! words {
             }
         }
 
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                $crate::api::words::schema_of::<$name>()
+            }
+        }
+
         impl $crate::api::strict::Read for $name {
             fn read(node: $crate::api::strict::Node) -> Result<Self, $crate::api::ApiError> {
                 node.word()
@@ -91,6 +134,20 @@ macro_rules! object_name {
             #[default]
             #[serde(rename = $word)]
             Only,
+        }
+
+        impl schemars::JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({"type": "string", "const": $word})
+            }
         }
     )+ };
 }

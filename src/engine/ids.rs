@@ -164,7 +164,43 @@ fn is_symbol(b: u8) -> bool {
 /// The id of row `number` of `kind` inside `session`.
 pub fn derived(kind: Kind, session: &SessionId, number: u64) -> String {
     let tag = tag(kind, session, number);
-    let masked = number ^ mask(kind, session, &tag);
+    packed(kind, session, number, &tag)
+}
+
+/// The id of something that is in no record but belongs to row `number`; `what` tells it from others there. It leads to the
+/// number, too, but not to what it is.
+pub fn beside(kind: Kind, session: &SessionId, number: u64, what: &str) -> String {
+    let tag = tag_beside(kind, session, number, what.as_bytes());
+    packed(kind, session, number, &tag)
+}
+
+/// The number that an id leads to which [`beside`] made for this Session and kind. One that was made up is taken for such an id
+/// once in 2^24 times.
+pub fn number_beside(kind: Kind, session: &SessionId, id: &str) -> Option<u64> {
+    let (number, tag) = unpacked(kind, session, id)?;
+    let known = tag_beside(kind, session, number, b"");
+    (tag[..CHECK_BYTES] == known[..CHECK_BYTES]).then_some(number)
+}
+
+/// Bytes of the tag of an id beside a row that say that it is one.
+const CHECK_BYTES: usize = 3;
+
+fn tag_beside(kind: Kind, session: &SessionId, number: u64, what: &[u8]) -> [u8; 9] {
+    let mut hash = Sha256::new();
+    hash.update(b"rat-things/id-beside/1\0");
+    let checked = tag(kind, session, number);
+    hash.update(checked);
+    let check = hash.clone().finalize();
+    hash.update(what);
+    let mut tag = [0u8; 9];
+    tag.copy_from_slice(&hash.finalize()[..9]);
+    tag[..CHECK_BYTES].copy_from_slice(&check[..CHECK_BYTES]);
+    tag[8] &= 0b1100_0000;
+    tag
+}
+
+fn packed(kind: Kind, session: &SessionId, number: u64, tag: &[u8; 9]) -> String {
+    let masked = number ^ mask(kind, session, tag);
     let mut bytes = [0u8; 17];
     bytes[..8].copy_from_slice(&tag[..8]);
     // The tag's last two bits share a byte with the number's first six.
@@ -175,6 +211,12 @@ pub fn derived(kind: Kind, session: &SessionId, number: u64) -> String {
 
 /// The row number in a derived id, if `id` was derived for this Session and kind.
 pub fn number_of(kind: Kind, session: &SessionId, id: &str) -> Option<u64> {
+    let (number, _) = unpacked(kind, session, id)?;
+    (derived(kind, session, number) == id).then_some(number)
+}
+
+/// Number and tag of what may be an id of this Session and kind.
+fn unpacked(kind: Kind, session: &SessionId, id: &str) -> Option<(u64, [u8; 9])> {
     if !well_formed(kind, id) {
         return None;
     }
@@ -189,8 +231,7 @@ pub fn number_of(kind: Kind, session: &SessionId, id: &str) -> Option<u64> {
     tag[..8].copy_from_slice(&bytes[..8]);
     tag[8] = ((wide >> 126) as u8) << 6;
     let masked = (wide >> 62) as u64;
-    let number = masked ^ mask(kind, session, &tag);
-    (derived(kind, session, number) == id).then_some(number)
+    Some((masked ^ mask(kind, session, &tag), tag))
 }
 
 fn tag(kind: Kind, session: &SessionId, number: u64) -> [u8; 9] {
@@ -225,14 +266,6 @@ fn text(kind: Kind, bytes: &[u8; 17]) -> String {
     let encoded = BASE32.encode(bytes);
     out.push_str(&encoded[..ID_CHARS]);
     out
-}
-
-/// The id of something that is in no record: a hash of what it is. It does not decode.
-pub fn hashed(kind: Kind, what: &[u8]) -> String {
-    let digest = Sha256::digest(what);
-    let mut bytes = [0u8; 17];
-    bytes.copy_from_slice(&digest[..17]);
-    text(kind, &bytes)
 }
 
 /// Lower-case hex of the SHA-256 of `bytes`.

@@ -6,7 +6,7 @@
 //! [`draft`] is the one way in which anything is ever changed; [`check`] states what must hold of the records that result.
 //! What an owner keeps in no Session ([`files`], [`vaults`], [`credentials`], [`templates`]) stands on [`owned`], and is erased by
 //! [`chores`].
-//! [`archive`] carries a Session from one store to another; [`fsck`] checks a whole store.
+//! [`archive`] carries a Session from one store to another; [`fsck`] checks a whole store; [`measure`] counts for who watches over it.
 
 pub mod accept;
 pub mod access;
@@ -44,12 +44,14 @@ pub mod journal;
 pub mod keys;
 pub mod lazy;
 mod live;
+pub mod measure;
 pub mod observe;
 pub mod outbox;
 pub mod overhear;
 pub mod overhearing;
 pub mod owned;
 pub mod ports;
+pub mod position;
 pub mod prepare;
 pub mod read;
 pub mod receipt;
@@ -61,8 +63,10 @@ pub mod sessions;
 pub mod settle;
 pub mod start_files;
 mod starting;
+mod steps;
 pub mod templates;
 pub mod turn;
 pub mod vaults;
 pub mod view;
 pub mod work;
+pub mod writing;

@@ -6,13 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::ids::{self, Kind, SessionId};
 use super::ports::{LivePart, LiveText};
+use super::position::AHEAD;
 use super::session::Head;
-use super::view;
-use crate::api::{
-    CommandOutputDeltaEvent, Event, OutputTextDeltaEvent, ReasoningSummaryTextDeltaEvent,
-};
 
 /// What one follower has overheard of one Session.
 #[derive(Debug, Default)]
@@ -127,62 +123,15 @@ pub fn is_open(head: &Head, item: u64, part: LivePart) -> bool {
     }
 }
 
-/// A piece as an event of the wire. It is in no journal: its id can't be continued from, and is the same for all who overhear it.
-pub fn event(session: &SessionId, piece: &LiveText) -> Event {
-    let kind = match piece.part {
-        LivePart::Message => Kind::Message,
-        LivePart::Summary(_) => Kind::Reasoning,
-        LivePart::Output => Kind::Command,
-    };
-    let item_id = ids::derived(kind, session, piece.item);
-    let event_id = event_id(&item_id, piece);
-    let (session_id, turn_id) = (
-        session.to_string(),
-        Some(view::turn_id(session, piece.turn)),
-    );
-    let (output_index, delta) = (piece.output_index, piece.text.clone());
-    match piece.part {
-        LivePart::Message => Event::OutputTextDelta(OutputTextDeltaEvent {
-            // A message of an agent is one part.
-            content_index: 0,
-            delta,
-            event_id,
-            item_id,
-            output_index,
-            session_id,
-            turn_id,
-            obfuscation: None,
-        }),
-        LivePart::Summary(summary_index) => {
-            Event::ReasoningSummaryTextDelta(ReasoningSummaryTextDeltaEvent {
-                delta,
-                event_id,
-                item_id,
-                output_index,
-                session_id,
-                summary_index,
-                turn_id,
-                obfuscation: None,
-            })
-        }
-        LivePart::Output => Event::CommandExecutionOutputDelta(CommandOutputDeltaEvent {
-            delta,
-            event_id,
-            item_id,
-            output_index,
-            session_id,
-            turn_id,
-            obfuscation: None,
-        }),
-    }
-}
-
-fn event_id(item_id: &str, piece: &LiveText) -> String {
-    let named = format!(
-        "{item_id} {} {} {:?} {}",
-        piece.generation, piece.attempt, piece.part, piece.offset_bytes
-    );
-    ids::hashed(Kind::Event, named.as_bytes())
+/// Whether a text comes before its turn: too many Items are recorded before its own, or a command still runs whose Item is told
+/// first. Events tell one Item after the other, so such a text waits.
+pub fn is_early(head: &Head, text: &LiveText) -> bool {
+    let busy = head
+        .turn
+        .as_ref()
+        .is_some_and(|turn| !turn.running.is_empty());
+    let is_far = text.item >= head.next.item + AHEAD as u64;
+    text.part != LivePart::Output && is_live(head, text) && (busy || is_far)
 }
 
 #[cfg(test)]
@@ -327,30 +276,20 @@ mod tests {
     }
 
     #[test]
-    fn every_piece_is_an_event_with_its_own_id() {
-        let session = SessionId::parse(&format!("sess_{}", "a".repeat(26))).expect("an id");
-        let pieces = [
-            message(0, "a"),
-            message(1, "a"),
-            text(5, LivePart::Summary(0), 0, "a"),
-            text(5, LivePart::Summary(1), 0, "a"),
-            text(4, LivePart::Output, 0, "a"),
-        ];
-        let events: Vec<Event> = pieces.iter().map(|piece| event(&session, piece)).collect();
-        let ids: std::collections::BTreeSet<&str> = events.iter().map(Event::event_id).collect();
-        assert_eq!(ids.len(), events.len());
-        assert!(ids.iter().all(|id| ids::well_formed(Kind::Event, id)));
-        assert_eq!(event(&session, &pieces[0]), events[0]);
-        let kinds: Vec<&str> = events.iter().map(Event::kind).collect();
-        assert_eq!(
-            kinds,
-            [
-                "agent.session.turn.output_text.delta",
-                "agent.session.turn.output_text.delta",
-                "agent.session.turn.reasoning_summary_text.delta",
-                "agent.session.turn.reasoning_summary_text.delta",
-                "agent.output.command_execution_output.delta",
-            ]
+    fn a_text_waits_for_the_items_before_its_own() {
+        let mut head = head();
+        assert!(is_early(&head, &message(0, "a")), "a command runs");
+        assert!(!is_early(&head, &text(4, LivePart::Output, 0, "a")));
+        if let Some(turn) = &mut head.turn {
+            turn.running.clear();
+        }
+        assert!(!is_early(&head, &message(0, "a")));
+        assert!(!is_early(&head, &text(7, LivePart::Message, 0, "a")));
+        assert!(is_early(&head, &text(8, LivePart::Message, 0, "a")));
+        head.fence.generation += 1;
+        assert!(
+            !is_early(&head, &text(8, LivePart::Message, 0, "a")),
+            "it is void"
         );
     }
 }

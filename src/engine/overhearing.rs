@@ -7,9 +7,12 @@ use tokio::sync::mpsc;
 
 use super::core::Core;
 use super::ids::SessionId;
-use super::overhear::{Heard, Overheard};
+use super::overhear::{Heard, Overheard, is_early};
 use super::ports::LiveText;
 use super::session::Head;
+
+/// Texts that wait for their turn, up to here. What is more is lost, and its Item comes all the same.
+const WAITING_BYTES: usize = 256 << 10;
 
 /// Texts of one Session as they come.
 pub struct Overhearing {
@@ -53,6 +56,24 @@ impl Overhearing {
         let came = self.came.drain(..);
         came.filter_map(|text| self.overheard.take(head, text))
             .collect()
+    }
+
+    /// The same without what comes before its turn (see [`is_early`]): that is kept, and judged again.
+    pub fn judge_in_turn(&mut self, head: &Head) -> Vec<Heard> {
+        let (mut waiting, mut waiting_bytes) = (Vec::new(), 0);
+        let mut heard = Vec::new();
+        for text in self.came.drain(..) {
+            if is_early(head, &text) {
+                waiting_bytes += text.text.len();
+                if waiting_bytes <= WAITING_BYTES {
+                    waiting.push(text);
+                }
+            } else {
+                heard.extend(self.overheard.take(head, text));
+            }
+        }
+        self.came = waiting;
+        heard
     }
 }
 

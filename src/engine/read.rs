@@ -350,7 +350,7 @@ impl Core {
             .await
     }
 
-    async fn item_views(
+    pub(super) async fn item_views(
         &self,
         read: &SessionRead,
         rows: Vec<(u64, ItemRow)>,

@@ -10,9 +10,10 @@ use super::limits::Limits;
 use crate::api::ApiError;
 use crate::engine::access::KeyLimits;
 
-/// What nobody wants any more is read so long and so far, so that who sends it sees the answer.
+/// What nobody wants any more is read so long and so far, so that who sends it sees the answer; not from one who sends nothing.
 const DRAIN_FOR: Duration = Duration::from_secs(30);
-const DRAIN_BYTES: usize = 1 << 30;
+const DRAIN_PATIENCE: Duration = Duration::from_secs(1);
+pub(super) const DRAIN_BYTES: usize = 1 << 30;
 
 /// What a key may send; never more than anybody.
 pub(super) fn most_bytes(limits: &Limits, key: &KeyLimits) -> usize {
@@ -21,21 +22,28 @@ pub(super) fn most_bytes(limits: &Limits, key: &KeyLimits) -> usize {
     own.min(limits.body_bytes)
 }
 
-/// All of it, within this time. One that says that it is too long is refused before any of it is read.
+/// All of it, within this time. What is too much is never held, and of what is far too much not one byte is read; otherwise it is
+/// drained, because most clients read their answer only when they have sent everything.
 pub(super) async fn whole(
     body: Body,
     most_bytes: usize,
     patience: Duration,
 ) -> Result<BytesMut, ApiError> {
-    if body.size_hint().lower() > most_bytes as u64 {
-        // Who is still sending when the connection ends may never see why.
-        drain(body.into_data_stream());
-        return Err(ApiError::too_large(most_bytes as u64));
+    let declared_bytes = body.size_hint().lower();
+    let more_bytes = 2 * most_bytes;
+    let mut pieces = body.into_data_stream();
+    let is_long = declared_bytes > most_bytes as u64;
+    if !is_long {
+        let collected = collect(&mut pieces, most_bytes);
+        let in_time = tokio::time::timeout(patience, collected).await;
+        if let Some(all) = in_time.unwrap_or_else(|_| Err(late("did not arrive", patience)))? {
+            return Ok(all);
+        }
     }
-    match tokio::time::timeout(patience, collect(body, most_bytes)).await {
-        Ok(read) => read,
-        Err(_) => Err(late("did not arrive", patience)),
+    if declared_bytes <= more_bytes as u64 {
+        drain(pieces, more_bytes);
     }
+    Err(ApiError::too_large(most_bytes as u64))
 }
 
 /// The next piece, within this time; `None` at the end.
@@ -50,12 +58,12 @@ pub(super) async fn next(
 }
 
 /// Reads on in the background, within bounds, and forgets what it reads.
-pub(super) fn drain(mut pieces: BodyDataStream) {
+pub(super) fn drain(mut pieces: BodyDataStream, most_bytes: usize) {
     tokio::spawn(tokio::time::timeout(DRAIN_FOR, async move {
         let mut read_bytes = 0;
-        while let Some(Ok(piece)) = pieces.next().await {
+        while let Ok(Some(piece)) = next(&mut pieces, DRAIN_PATIENCE).await {
             read_bytes += piece.len();
-            if read_bytes > DRAIN_BYTES {
+            if read_bytes > most_bytes {
                 return;
             }
         }
@@ -71,15 +79,18 @@ fn cut_off() -> ApiError {
     ApiError::invalid_request("", "The request body was cut off.")
 }
 
-async fn collect(body: Body, most_bytes: usize) -> Result<BytesMut, ApiError> {
-    let mut pieces = body.into_data_stream();
+/// All that is left; `None` if that is too much.
+async fn collect(
+    pieces: &mut BodyDataStream,
+    most_bytes: usize,
+) -> Result<Option<BytesMut>, ApiError> {
     let mut all = BytesMut::new();
     while let Some(piece) = pieces.next().await {
         let piece = piece.map_err(|_| cut_off())?;
         if all.len() + piece.len() > most_bytes {
-            return Err(ApiError::too_large(most_bytes as u64));
+            return Ok(None);
         }
         all.extend_from_slice(&piece);
     }
-    Ok(all)
+    Ok(Some(all))
 }

@@ -8,8 +8,8 @@ use super::answer::Asked;
 use super::refusal::{Answered, Refusal};
 use super::stream::{self, End, Follow};
 use crate::api::{ApiError, parse_events};
-use crate::engine::events::is_position;
 use crate::engine::ids::{self, Kind};
+use crate::engine::position::Position;
 
 /// Accepts inputs: 202 and no body, because they are on disk and nothing more is promised. Which receipt proves it is in a header.
 pub(super) async fn send(mut asked: Asked) -> Answered {
@@ -26,6 +26,11 @@ pub(super) async fn send(mut asked: Asked) -> Answered {
         .send(&asked.caller.owner, &session, &key, &params.events)
         .await;
     let accepted = sent.map_err(|error| Refusal::of_engine(error, given.as_deref()))?;
+    let traffic = &asked.server.traffic;
+    match accepted.repeated {
+        true => traffic.inputs_repeated.one(),
+        false => traffic.inputs_accepted.one(),
+    }
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::ACCEPTED;
     let headers = response.headers_mut();
@@ -44,19 +49,19 @@ pub(super) async fn send(mut asked: Asked) -> Answered {
 pub(super) async fn stream(mut asked: Asked) -> Answered {
     let obfuscates = asked.query.take_bool("include_obfuscation", true)?;
     // Published examples ask for what this route always does.
-    asked.query.take("stream");
+    asked.query.take_bool("stream", true)?;
     let after = asked.query.take("after");
     asked.no_more_query()?;
     let header = asked.headers.get("last-event-id");
     let header = header.and_then(|value| value.to_str().ok());
     let after = after.or_else(|| header.filter(|id| !id.is_empty()).map(str::to_owned));
     let read = asked.read().await?;
-    if let Some(id) = &after
-        && !is_position(&read, id)
-    {
-        let message = format!("'{id}' is no event of this session that a stream can go on behind.");
-        return Err(ApiError::invalid_request("after", message).into());
-    }
+    let unknown = |id: &str| {
+        let message = format!("'{id}' is no event of this session.");
+        ApiError::invalid_request("after", message)
+    };
+    let at = |id: String| Position::parse(&read.id, &id).ok_or_else(|| unknown(&id));
+    let after = after.map(at).transpose()?;
     let room = stream::room(&asked.server)?;
     let follow = Follow {
         session: read.id,

@@ -29,9 +29,9 @@ const MAX_FIELD_BYTES: usize = 1_024;
 /// Bytes of a file's name.
 const MAX_NAME_BYTES: usize = 1_024;
 /// Files of a page, if the request does not say, and at most.
-const PAGE_FILES: u32 = 10_000;
+pub(super) const PAGE_FILES: u32 = 10_000;
 /// Bounds of a lifetime, in seconds.
-const LIFETIMES_S: std::ops::RangeInclusive<u64> = 3_600..=2_592_000;
+pub(super) const LIFETIMES_S: std::ops::RangeInclusive<u64> = 3_600..=2_592_000;
 
 pub(super) async fn create(mut asked: Asked) -> Answered {
     asked.no_more_query()?;
@@ -67,7 +67,7 @@ pub(super) async fn create(mut asked: Asked) -> Answered {
     };
     if ended.is_err() {
         core.give_up_upload(&upload).await;
-        body::drain(form.into_pieces());
+        body::drain(form.into_pieces(), body::DRAIN_BYTES);
     }
     shown(&ended?)
 }

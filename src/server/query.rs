@@ -1,7 +1,12 @@
 //! The query of a request: every name is known, an empty value is an absent one, and nothing is given twice.
 
+use crate::api::limits::check_metadata;
 use crate::api::{ApiError, DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT, Metadata, Order, Words};
 use crate::engine::read::ListQuery;
+use crate::server::openapi::Parameter;
+
+/// Parameters of one query. Nothing here has so many, and each is compared with all.
+const MAX_PARAMETERS: usize = 64;
 
 /// Names and values that nobody has taken yet.
 #[derive(Debug, Default)]
@@ -15,6 +20,10 @@ impl Query {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             let bad =
                 || ApiError::invalid_request("", format!("The query can't be read at '{pair}'."));
+            if pairs.len() == MAX_PARAMETERS {
+                let message = format!("The query has more than {MAX_PARAMETERS} parameters.");
+                return Err(ApiError::invalid_request("", message));
+            }
             let name = decoded(name).ok_or_else(bad)?;
             let value = decoded(value).ok_or_else(bad)?;
             // A list is given as often as it has values.
@@ -60,8 +69,8 @@ impl Query {
         }
     }
 
-    /// All of `name[key]=value`.
-    pub(super) fn take_map(&mut self, name: &str) -> Metadata {
+    /// All of `name[key]=value`, which obey the rules of metadata.
+    pub(super) fn take_metadata(&mut self, name: &str) -> Result<Metadata, ApiError> {
         let key_of = |given: &str| {
             let rest = given.strip_prefix(name)?.strip_prefix('[')?;
             rest.strip_suffix(']').map(str::to_owned)
@@ -74,7 +83,12 @@ impl Query {
             }
             None => true,
         });
-        map
+        if map.contains_key("") {
+            let message = format!("Invalid '{name}': a key is empty.");
+            return Err(ApiError::invalid_request(name, message));
+        }
+        check_metadata(&map)?;
+        Ok(map)
     }
 
     /// Which part of a list: `after`, `limit`, `order`.
@@ -110,16 +124,26 @@ impl Query {
         })
     }
 
-    /// Refuses what nobody took.
-    pub(super) fn finish(self) -> Result<(), ApiError> {
-        match self.0.into_iter().next() {
+    /// Refuses what is not among these.
+    pub(super) fn only(&self, known: &[Parameter]) -> Result<(), ApiError> {
+        let is_known = |name: &str| known.iter().any(|parameter| parameter.is(name));
+        match self.0.iter().find(|(name, _)| !is_known(name)) {
             None => Ok(()),
-            Some((name, _)) => {
-                let message = format!("Unknown parameter: '{name}'.");
-                Err(ApiError::invalid_request(&name, message))
-            }
+            Some((name, _)) => Err(unknown(name)),
         }
     }
+
+    /// Refuses what nobody took.
+    pub(super) fn finish(self) -> Result<(), ApiError> {
+        match self.0.first() {
+            None => Ok(()),
+            Some((name, _)) => Err(unknown(name)),
+        }
+    }
+}
+
+fn unknown(name: &str) -> ApiError {
+    ApiError::invalid_request(name, format!("Unknown parameter: '{name}'."))
 }
 
 /// Text of a query: `+` is a blank, `%41` a byte. `None` if it is neither that nor UTF-8 in the end.
@@ -152,7 +176,7 @@ mod tests {
             Query::parse("a=x+y%2Fz&b=&metadata[k%20k]=v&metadata%5Bl%5D=w&c").expect("is one");
         assert_eq!(query.take("a").as_deref(), Some("x y/z"));
         assert_eq!((query.take("b"), query.take("c")), (None, None));
-        let map = query.take_map("metadata");
+        let map = query.take_metadata("metadata").expect("is metadata");
         let pairs: Vec<(&str, &str)> = map.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
         assert_eq!(pairs, [("k k", "v"), ("l", "w")]);
         assert_eq!(query.finish(), Ok(()));
@@ -164,6 +188,7 @@ mod tests {
             let read = Query::parse(raw).and_then(|mut query| {
                 query.take_page()?;
                 query.take_bool("yes", true)?;
+                query.take_metadata("metadata")?;
                 query.finish()
             });
             let error = read.expect_err("is wrong");
@@ -179,6 +204,8 @@ mod tests {
             ("yes=1", "yes"),
             ("after=a&after=b", "after"),
             ("other=1", "other"),
+            ("metadata[]=x", "metadata"),
+            (&format!("metadata[{}]=x", "k".repeat(65)), "metadata"),
             ("a=%zz", ""),
             ("a=%4", ""),
             ("a=%ff", ""),

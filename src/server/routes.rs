@@ -55,6 +55,8 @@ pub enum Coverage {
 pub enum Call {
     Health,
     Ready,
+    OpenApi,
+    Metrics,
     CreateAgent,
     ListAgents,
     GetAgent,
@@ -176,6 +178,7 @@ pub static PARTS: &[Part] = &[
         &[Scope::AgentsRead],
         &[Scope::AgentsWrite],
     ),
+    part("/metrics", &[Scope::AgentsRead], &[Scope::AgentsWrite]),
 ];
 
 /// Routes that start or continue work, or arrange that it will be.
@@ -189,7 +192,7 @@ static WORKS: &[&str] = &[
 ];
 
 /// Routes for everybody: they say nothing of anybody.
-static KEYLESS: &[&str] = &["/healthz", "/readyz"];
+static KEYLESS: &[&str] = &["/healthz", "/readyz", "/openapi.json"];
 
 const fn served(verb: Verb, path: &'static str, call: Call) -> Route {
     Route {
@@ -227,6 +230,8 @@ const NOT_USED: &str = "credentials are kept and not used yet";
 pub static ROUTES: &[Route] = &[
     served(Get, "/healthz", Call::Health),
     served(Get, "/readyz", Call::Ready),
+    served(Get, "/openapi.json", Call::OpenApi),
+    served(Get, "/metrics", Call::Metrics),
     served(Post, "/v1/agents", Call::CreateAgent),
     served(Get, "/v1/agents", Call::ListAgents),
     served(Get, "/v1/agents/{agent_id}", Call::GetAgent),
@@ -257,11 +262,10 @@ pub static ROUTES: &[Route] = &[
         Call::SendEvents,
         "answers to approvals are refused: nothing asks for one",
     ),
-    partial(
+    served(
         Get,
         "/v1/agents/sessions/{session_id}/events",
         Call::StreamEvents,
-        "events of content parts, of whole texts and of subagents are not sent",
     ),
     served(
         Get,

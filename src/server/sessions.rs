@@ -21,6 +21,7 @@ pub(super) async fn create(mut asked: Asked) -> Answered {
     };
     let created = core.create_session(owner, key.as_deref(), &params).await;
     let created = created.map_err(|error| Refusal::of_engine(error, key.as_deref()))?;
+    asked.server.traffic.sessions_created.one();
     let Some(room) = room else {
         return shown(&core.get_session(owner, &created.session).await?);
     };
@@ -37,7 +38,7 @@ pub(super) async fn list(mut asked: Asked) -> Answered {
     let page = asked.query.take_page()?;
     let filter = SessionFilter {
         agent_id: asked.query.take("agent_id"),
-        metadata: asked.query.take_map("metadata"),
+        metadata: asked.query.take_metadata("metadata")?,
         status: Vec::new(),
     };
     asked.no_more_query()?;

@@ -24,12 +24,12 @@ use super::refusal::{Answered, Refusal};
 use crate::api::{ApiError, ErrorEvent, Event, SessionError};
 use crate::engine::core::Core;
 use crate::engine::error::EngineError;
-use crate::engine::events::position;
 use crate::engine::ids::{self, Kind, SessionId};
-use crate::engine::overhear;
 use crate::engine::overhearing::{Overhearing, ring_of};
 use crate::engine::ports::Ids;
+use crate::engine::position::Position;
 use crate::engine::read::SessionRead;
+use crate::engine::writing::Writing;
 
 /// Pieces that wait for a client, within `Limits::stream_bytes`.
 const PIECES: usize = 256;
@@ -44,8 +44,8 @@ const STEP: usize = 100;
 pub(super) struct Follow {
     /// Of which Session.
     pub(super) session: SessionId,
-    /// Behind this event; `None` at its creation.
-    pub(super) after: Option<String>,
+    /// Behind what; `None`: where `end` says.
+    pub(super) after: Option<Position>,
     /// Whether events are padded.
     pub(super) obfuscates: bool,
     /// Until when.
@@ -77,16 +77,17 @@ pub(super) async fn open(server: &Server, caller: &Caller, follow: Follow, room:
     let rings = core.bell.listen();
     let overhearing = Overhearing::begin(&core, &follow.session);
     let read = core.read_session(&caller.owner, &follow.session).await?;
-    let after = match (follow.after, follow.end) {
-        (None, End::Reader) => Some(position(&read)),
-        (after, _) => after,
+    let at = match (follow.after, follow.end) {
+        (Some(after), _) => after,
+        (None, End::FirstTurn) => Position::START,
+        (None, End::Reader) => core.last_position(&read).await?,
     };
-    let (out, mut pieces) = Out::new(server, follow.obfuscates, &read.id);
+    let (out, mut pieces) = Out::new(server, follow.obfuscates, &read.id, at);
     let streaming = Streaming {
         out,
         core,
         caller: caller.clone(),
-        after,
+        writing: Writing::default(),
         end: follow.end,
         rings,
         overhearing,
@@ -119,7 +120,7 @@ struct Over;
 struct Streaming {
     core: Core,
     caller: Caller,
-    after: Option<String>,
+    writing: Writing,
     end: End,
     rings: mpsc::Receiver<String>,
     overhearing: Overhearing,
@@ -130,43 +131,39 @@ struct Streaming {
 impl Streaming {
     async fn run(mut self, mut read: SessionRead) -> Result<(), Over> {
         loop {
-            self.tell_writing(&read).await?;
-            if let Err(error) = self.tell_events(&read).await? {
-                self.bear(&read, error).await?;
-            } else if self.end == End::FirstTurn && read.head.is_over(FIRST_TURN) {
-                return Ok(());
+            match self.tell_events(&read).await? {
+                Err(error) => self.bear(&read, error).await?,
+                Ok(()) if self.end == End::FirstTurn && read.head.is_over(FIRST_TURN) => {
+                    return Ok(());
+                }
+                Ok(()) => self.tell_writing(&read).await?,
             }
             self.wait(&read.id).await?;
             read = self.read_again(read).await?;
         }
     }
 
-    /// Text that is being written, by a head that was read after it came, and before the events behind that head: no text comes
-    /// later than its Item.
+    /// Text that is being written, by a head that was read after it came, and behind all events that this head has: no text comes
+    /// later than its Item, or earlier than what was before it.
     async fn tell_writing(&mut self, read: &SessionRead) -> Result<(), Over> {
-        for heard in self.overhearing.judge(&read.head) {
-            // A client can only append: a text with a gap is not told, its Item has the whole.
-            if heard.whole {
-                self.out
-                    .event(overhear::event(&read.id, &heard.text))
-                    .await?;
+        for heard in self.overhearing.judge_in_turn(&read.head) {
+            let (mut at, next) = (self.out.at, read.head.next.item);
+            for event in self.writing.tell(&read.id, &mut at, next, &heard) {
+                self.out.event(event).await?;
             }
         }
         Ok(())
     }
 
-    /// All events that the journal has behind the position.
+    /// All events that the journal has behind the position, up to the head as it was read.
     async fn tell_events(&mut self, read: &SessionRead) -> Result<Result<(), EngineError>, Over> {
         loop {
-            let after = self.after.as_deref();
-            let (events, more) = match self.core.list_events(read, after, STEP).await {
+            let (events, more) = match self.core.events_behind(read, self.out.at, STEP).await {
                 Ok(found) => found,
                 Err(error) => return Ok(Err(error)),
             };
             for event in events {
-                let id = event.event_id().to_owned();
                 self.out.event(event).await?;
-                self.after = Some(id);
             }
             if !more {
                 return Ok(Ok(()));
@@ -245,21 +242,29 @@ struct Out {
     /// A place that is kept for the event that says why the stream ends.
     last_place: Option<mpsc::OwnedPermit<Piece>>,
     ids: Arc<dyn Ids>,
-    session: String,
+    session: SessionId,
+    /// Where the client stands once it has taken what waits.
+    at: Position,
     obfuscates: bool,
     limits: Limits,
     said: Instant,
 }
 
 impl Out {
-    fn new(server: &Server, obfuscates: bool, session: &SessionId) -> (Out, mpsc::Receiver<Piece>) {
+    fn new(
+        server: &Server,
+        obfuscates: bool,
+        session: &SessionId,
+        at: Position,
+    ) -> (Out, mpsc::Receiver<Piece>) {
         let (to_client, pieces) = mpsc::channel(PIECES);
         let out = Out {
             last_place: to_client.clone().try_reserve_owned().ok(),
             to_client,
             room: Arc::new(Semaphore::new(server.limits.stream_bytes)),
             ids: server.core.ids.clone(),
-            session: session.to_string(),
+            session: session.clone(),
+            at,
             obfuscates,
             limits: server.limits,
             said: Instant::now(),
@@ -268,8 +273,12 @@ impl Out {
     }
 
     async fn event(&mut self, event: Event) -> Result<(), Over> {
+        // Every event's id says where it stands.
+        let at = Position::parse(&self.session, event.event_id()).unwrap_or(self.at);
         let block = self.block(event);
-        self.piece(block).await
+        self.piece(block).await?;
+        self.at = at;
+        Ok(())
     }
 
     fn block(&self, mut event: Event) -> Bytes {
@@ -297,7 +306,7 @@ impl Out {
             Err(_) => {
                 let seconds = self.limits.stream_patience.as_secs();
                 let message = format!(
-                    "Nothing of this stream was taken for {seconds} s. Continue it behind the last event that arrived."
+                    "Nothing of this stream was taken for {seconds} s. Continue it behind this event."
                 );
                 self.end_with(ApiError::new(408, "stream_timeout", message));
                 Err(Over)
@@ -310,6 +319,7 @@ impl Out {
         let Some(place) = self.last_place.take() else {
             return;
         };
+        let once = ids::random(Kind::Event, &*self.ids);
         let bytes = self.block(Event::Error(ErrorEvent {
             error: SessionError {
                 code: error.code,
@@ -317,8 +327,9 @@ impl Out {
                 param: error.param,
                 kind: error.kind,
             },
-            event_id: ids::random(Kind::Event, &*self.ids),
-            session_id: self.session.clone(),
+            // Whoever continues behind it continues where it came.
+            event_id: self.at.id_beside(&self.session, &once),
+            session_id: self.session.to_string(),
             obfuscation: None,
         }));
         place.send(Piece { bytes, _room: None });

@@ -4,7 +4,7 @@ use super::answer::Asked;
 use super::refusal::{Answered, shown};
 use crate::api::{
     ApiError, Credential, CredentialDeleted, Metadata, Page, Vault, VaultDeleted, VaultStatus,
-    Words, limits, parse_credential_create, parse_credential_update, parse_vault_create,
+    Words, parse_credential_create, parse_credential_update, parse_vault_create,
     parse_vault_update,
 };
 
@@ -88,12 +88,7 @@ pub(super) async fn delete_credential(mut asked: Asked) -> Answered {
 
 /// What is asked for beside a page: names and values, and whether what is active is wanted. Nothing is archived.
 fn filter(asked: &mut Asked) -> Answered<(Metadata, bool)> {
-    let metadata = asked.query.take_map("metadata");
-    limits::check_metadata(&metadata)?;
-    if metadata.contains_key("") {
-        let message = "Invalid 'metadata': a key is empty.";
-        return Err(ApiError::invalid_request("metadata", message).into());
-    }
+    let metadata = asked.query.take_metadata("metadata")?;
     let mut wants_active = true;
     let words = asked.query.take_all("status");
     if !words.is_empty() {

@@ -120,7 +120,7 @@ words! {
 impl Read for TextFormat {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let format = match fields.required("type")? {
+        let format = match fields.tag("type")? {
             TextFormatKind::Text => TextFormat::Text,
             TextFormatKind::JsonSchema => TextFormat::JsonSchema {
                 schema: fields.required::<Map<String, Value>>("schema")?,

@@ -47,7 +47,7 @@ words! {
 impl Read for EnvironmentParam {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let environment = match fields.required("type")? {
+        let environment = match fields.tag("type")? {
             EnvironmentParamKind::None => EnvironmentParam::None,
             EnvironmentParamKind::OpenaiHosted => {
                 EnvironmentParam::OpenaiHosted(Box::new(HostedEnvironmentParam {
@@ -115,7 +115,7 @@ impl Read for PackagesParam {
 impl Read for HostedFileParam {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let file = match fields.required("type")? {
+        let file = match fields.tag("type")? {
             FileKind::FileId => HostedFileParam::FileId {
                 file_id: fields.required("file_id")?,
                 path: fields.required("path")?,
@@ -133,7 +133,7 @@ impl Read for HostedFileParam {
 impl Read for HostedSkillParam {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let skill = match fields.required("type")? {
+        let skill = match fields.tag("type")? {
             SkillKind::SkillReference => HostedSkillParam::SkillReference {
                 skill_id: fields.required("skill_id")?,
                 version: fields.nullable("version")?,
@@ -152,7 +152,7 @@ impl Read for HostedSkillParam {
 impl Read for HostedPluginParam {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let PluginKind::Inline = fields.required("type")?;
+        let PluginKind::Inline = fields.tag("type")?;
         let plugin = HostedPluginParam {
             description: fields.required("description")?,
             name: fields.required("name")?,
@@ -166,8 +166,8 @@ impl Read for HostedPluginParam {
 impl Read for InlineSourceParam {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let SourceKind::Base64 = fields.required("type")?;
-        let SourceMediaType::Zip = fields.required("media_type")?;
+        let SourceKind::Base64 = fields.tag("type")?;
+        let SourceMediaType::Zip = fields.tag("media_type")?;
         let source = InlineSourceParam {
             data: fields.required("data")?,
             media_type: ZipMediaType::Only,

@@ -1,11 +1,12 @@
 //! Shapes of events that tell what a Turn makes: Items, and text as it is written.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::{Item, OutputText, SummaryText};
 
 /// An Item began.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ItemAddedEvent {
     /// Unique.
     pub event_id: String,
@@ -23,7 +24,7 @@ pub struct ItemAddedEvent {
 }
 
 /// An output Item is whole.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ItemDoneEvent {
     /// Unique.
     pub event_id: String,
@@ -41,7 +42,7 @@ pub struct ItemDoneEvent {
 }
 
 /// A part of a message began or is whole.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContentPartEvent {
     /// The part's place in its Item.
     pub content_index: u64,
@@ -63,7 +64,7 @@ pub struct ContentPartEvent {
 }
 
 /// Text of a message, as it is written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutputTextDeltaEvent {
     /// The part's place in its Item.
     pub content_index: u64,
@@ -85,7 +86,7 @@ pub struct OutputTextDeltaEvent {
 }
 
 /// The whole text of a part of a message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OutputTextDoneEvent {
     /// The part's place in its Item.
     pub content_index: u64,
@@ -107,7 +108,7 @@ pub struct OutputTextDoneEvent {
 }
 
 /// A summary of reasoning began.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasoningSummaryPartAddedEvent {
     /// Unique.
     pub event_id: String,
@@ -129,7 +130,7 @@ pub struct ReasoningSummaryPartAddedEvent {
 }
 
 /// A summary of reasoning is whole, or was cut short.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasoningSummaryPartDoneEvent {
     /// Unique.
     pub event_id: String,
@@ -153,7 +154,7 @@ pub struct ReasoningSummaryPartDoneEvent {
 }
 
 /// The only status of a finished summary that is not null.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CutShort {
     /// It was cut short.
@@ -161,7 +162,7 @@ pub enum CutShort {
 }
 
 /// Text of a summary, as it is written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasoningSummaryTextDeltaEvent {
     /// To append.
     pub delta: String,
@@ -183,7 +184,7 @@ pub struct ReasoningSummaryTextDeltaEvent {
 }
 
 /// The whole text of a summary.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReasoningSummaryTextDoneEvent {
     /// Unique.
     pub event_id: String,
@@ -205,7 +206,7 @@ pub struct ReasoningSummaryTextDoneEvent {
 }
 
 /// Output of a command, as it is written.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandOutputDeltaEvent {
     /// To append.
     pub delta: String,

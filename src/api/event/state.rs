@@ -1,11 +1,12 @@
 //! Shapes of events that tell a new state.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::{AgentSession, EnvironmentState, Subagent, TokenUsage, Turn};
 
 /// An event with the whole Session, as it is behind the change.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionEvent {
     /// Unique.
     pub event_id: String,
@@ -17,7 +18,7 @@ pub struct SessionEvent {
 }
 
 /// A Turn began or goes on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnEvent {
     /// Unique.
     pub event_id: String,
@@ -33,7 +34,7 @@ pub struct TurnEvent {
 }
 
 /// A Turn is over.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnEndEvent {
     /// Unique.
     pub event_id: String,
@@ -51,7 +52,7 @@ pub struct TurnEndEvent {
 }
 
 /// The environment changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentEvent {
     /// As it is now.
     pub environment: EnvironmentState,
@@ -67,7 +68,7 @@ pub struct EnvironmentEvent {
 }
 
 /// The environment was replaced.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvironmentResetEvent {
     /// It keeps its id.
     pub environment_id: String,
@@ -85,7 +86,7 @@ pub struct EnvironmentResetEvent {
 }
 
 /// A subagent changed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SubagentEvent {
     /// Unique.
     pub event_id: String,
@@ -97,7 +98,7 @@ pub struct SubagentEvent {
 }
 
 /// Something went wrong.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorEvent {
     /// What.
     pub error: SessionError,
@@ -111,7 +112,7 @@ pub struct ErrorEvent {
 }
 
 /// What went wrong in a Session.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionError {
     /// For programs.
     pub code: Option<String>,

@@ -41,7 +41,7 @@ impl Read for EventCreateParams {
 impl Read for InputEvent {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let event = match fields.required("type")? {
+        let event = match fields.tag("type")? {
             InputKind::Message => InputEvent::Message(MessageInput {
                 input: fields.required("input")?,
                 delivery: fields.nullable("delivery")?,
@@ -90,7 +90,7 @@ impl Read for InputMessage {
 impl Read for McpApprovalResponse {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let McpResponseKind::McpToolCall = fields.required("type")?;
+        let McpResponseKind::McpToolCall = fields.tag("type")?;
         let response = McpApprovalResponse {
             decision: fields.required("decision")?,
         };
@@ -102,7 +102,7 @@ impl Read for McpApprovalResponse {
 impl Read for ComputerUseResponse {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let response = match fields.required("type")? {
+        let response = match fields.tag("type")? {
             ComputerUseKind::BrowserAuthentication => {
                 ComputerUseResponse::BrowserAuthentication(login(&mut fields)?)
             }
@@ -116,7 +116,7 @@ impl Read for ComputerUseResponse {
 }
 
 fn login(fields: &mut Fields) -> Result<BrowserAuthenticationAnswer, ApiError> {
-    Ok(match fields.required("action")? {
+    Ok(match fields.tag("action")? {
         LoginAction::Submit => BrowserAuthenticationAnswer::Submit {
             fields: fields.required("fields")?,
             selected_option: fields.nullable("selected_option")?,

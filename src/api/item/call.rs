@@ -1,12 +1,13 @@
 //! Items of calls: functions, MCP tools, web searches, commands.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::api::{CallStatus, FunctionOutput, OutputStatus};
 
 /// A function that the client is to call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionCallItem {
     /// `fc_…`
     pub id: String,
@@ -23,7 +24,7 @@ pub struct FunctionCallItem {
 }
 
 /// The client's answer to a function call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionCallOutputItem {
     /// Its id.
     pub id: String,
@@ -40,7 +41,7 @@ pub struct FunctionCallOutputItem {
 }
 
 /// A call of an MCP tool.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct McpCallItem {
     /// Its id.
     pub id: String,
@@ -61,7 +62,7 @@ pub struct McpCallItem {
 }
 
 /// A search on the web.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WebSearchCallItem {
     /// Its id.
     pub id: String,
@@ -74,7 +75,7 @@ pub struct WebSearchCallItem {
 }
 
 /// A step of a web search.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum WebSearchAction {
     /// A search.
@@ -101,7 +102,7 @@ pub enum WebSearchAction {
 }
 
 /// A command in the environment.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandExecutionItem {
     /// `cmd_…`
     pub id: String,

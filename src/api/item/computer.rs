@@ -1,11 +1,13 @@
 //! Items of the browser.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::api::words::tagged;
 use crate::api::{BrowserAuthenticationForm, CallStatus};
 
 /// A step in the browser.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComputerUseCallItem {
     /// Its id.
     pub id: String,
@@ -20,15 +22,16 @@ pub struct ComputerUseCallItem {
 }
 
 /// What the browser showed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename = "computer_screenshot")]
+#[schemars(rename = "ComputerScreenshot", transform = tagged("computer_screenshot"))]
 pub struct ComputerScreenshot {
     /// A JPEG as a `data:` URL.
     pub image_url: String,
 }
 
 /// The browser wants a login.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComputerUseApprovalRequestItem {
     /// Its id.
     pub id: String,
@@ -41,7 +44,7 @@ pub struct ComputerUseApprovalRequestItem {
 }
 
 /// A login form, tagged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum BrowserAuthenticationRequest {
     /// The only kind that leaves an Item.
@@ -49,7 +52,7 @@ pub enum BrowserAuthenticationRequest {
 }
 
 /// What became of a login.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ComputerUseApprovalRequestResultItem {
     /// Its id.
     pub id: String,
@@ -62,7 +65,7 @@ pub struct ComputerUseApprovalRequestResultItem {
 }
 
 /// The answer to a login, without what was filled in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum BrowserAuthenticationResult {
     /// The only kind that leaves an Item.
@@ -70,7 +73,7 @@ pub enum BrowserAuthenticationResult {
 }
 
 /// Whether a login form was filled in.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum BrowserAuthenticationOutcome {
     /// It was.

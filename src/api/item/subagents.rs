@@ -1,11 +1,12 @@
 //! Items of work shared among agents.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::{AgentContent, CallStatus};
 
 /// A message between agents.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentMessageItem {
     /// Its id.
     pub id: String,
@@ -20,7 +21,7 @@ pub struct AgentMessageItem {
 }
 
 /// A subagent was started.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CreateSubagentCallItem {
     /// Its id.
     pub id: String,
@@ -39,7 +40,7 @@ pub struct CreateSubagentCallItem {
 }
 
 /// A subagent was given more.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendSubagentInputCallItem {
     /// Its id.
     pub id: String,
@@ -56,7 +57,7 @@ pub struct SendSubagentInputCallItem {
 }
 
 /// A subagent was told to go on, was interrupted or was closed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SubagentCallItem {
     /// Its id.
     pub id: String,
@@ -71,7 +72,7 @@ pub struct SubagentCallItem {
 }
 
 /// Subagents were waited for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitForSubagentsCallItem {
     /// Its id.
     pub id: String,

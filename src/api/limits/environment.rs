@@ -25,7 +25,7 @@ pub const MAX_CAPABILITY_DIRECTORIES: usize = 16_384;
 /// Allowed, or blocked, domains at most.
 pub const MAX_ALLOWED_DOMAINS: usize = 100;
 /// Base64 characters of [`MAX_INLINE_FILE_BYTES`].
-const MAX_INLINE_FILE_CHARS: usize = MAX_INLINE_FILE_BYTES.div_ceil(3) * 4;
+pub(super) const MAX_INLINE_FILE_CHARS: usize = MAX_INLINE_FILE_BYTES.div_ceil(3) * 4;
 
 pub(super) fn check(path: &str, environment: &EnvironmentParam) -> Result<(), ApiError> {
     match environment {

@@ -7,14 +7,17 @@ use crate::api::{
 };
 
 /// Fields of a filled-in login form at most.
-const MAX_LOGIN_FIELDS: usize = 6;
+pub(super) const MAX_LOGIN_FIELDS: usize = 6;
 /// A filled-in login form at most, as compact JSON.
 const MAX_LOGIN_BYTES: usize = 120 << 10;
 
 pub(super) fn check_event(path: &str, event: &InputEvent) -> Result<(), ApiError> {
     match event {
         InputEvent::Message(message) => check_messages(&format!("{path}.input"), &message.input),
-        InputEvent::Cancel(_) => Ok(()),
+        InputEvent::Cancel(cancel) => match &cancel.turn_id {
+            Some(turn) => not_empty(&format!("{path}.turn_id"), turn),
+            None => Ok(()),
+        },
         InputEvent::ToolResult(result) => check_tool_result(path, result),
         InputEvent::McpApprovalRequestResult(answer) => {
             not_empty(&format!("{path}.request_id"), &answer.request_id)

@@ -9,9 +9,9 @@ use crate::api::{
 };
 
 /// Characters of a function's name at most.
-const MAX_NAME_CHARS: usize = 64;
+pub(super) const MAX_NAME_CHARS: usize = 64;
 /// Domains of a web search at most.
-const MAX_SEARCH_DOMAINS: usize = 100;
+pub(super) const MAX_SEARCH_DOMAINS: usize = 100;
 /// Headers that carry credentials. A saved Agent is shown to every reader, headers included, so these are refused there.
 const CREDENTIAL_HEADERS: [&str; 4] = [
     "authorization",

@@ -1,7 +1,5 @@
 //! Strict reading of requests about Sessions.
 
-use serde_json::Value;
-
 use crate::api::strict::{Node, Read};
 use crate::api::{
     ApiError, PromptCacheOptionsParam, ReasoningEffortParam, SessionAgentParams,
@@ -51,11 +49,7 @@ impl Read for SessionAgentParams {
 
 impl Read for SessionInput {
     fn read(node: Node) -> Result<Self, ApiError> {
-        match node.value() {
-            Value::String(_) => String::read(node).map(SessionInput::Text),
-            Value::Array(_) => Vec::read(node).map(SessionInput::Messages),
-            _ => Err(node.wrong_type("a string or an array")),
-        }
+        node.text_or_array(SessionInput::Text, SessionInput::Messages)
     }
 }
 

@@ -30,7 +30,7 @@ words! {
 impl Read for AgentToolParam {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let tool = match fields.required("type")? {
+        let tool = match fields.tag("type")? {
             ToolKind::Function => AgentToolParam::Function(function(&mut fields)?),
             ToolKind::ToolSearch => AgentToolParam::ToolSearch,
             ToolKind::ProgrammaticToolCalling => {
@@ -49,7 +49,7 @@ impl Read for AgentToolParam {
 impl Read for PersistedAgentToolParam {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let tool = match fields.required("type")? {
+        let tool = match fields.tag("type")? {
             ToolKind::Function => PersistedAgentToolParam::Function(function(&mut fields)?),
             ToolKind::ToolSearch => PersistedAgentToolParam::ToolSearch,
             ToolKind::ProgrammaticToolCalling => {
@@ -113,7 +113,7 @@ fn computer_use(fields: &mut Fields) -> Result<ComputerUseToolParam, ApiError> {
 impl Read for McpTransportParam {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let transport = match fields.required("type")? {
+        let transport = match fields.tag("type")? {
             TransportKind::Http => McpTransportParam::Http {
                 server_url: fields.required("server_url")?,
                 authorization: fields.nullable("authorization")?,
@@ -135,7 +135,7 @@ impl Read for McpTransportParam {
 impl Read for PersistedMcpTransportParam {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let transport = match fields.required("type")? {
+        let transport = match fields.tag("type")? {
             TransportKind::Http => PersistedMcpTransportParam::Http {
                 server_url: fields.required("server_url")?,
                 headers: fields.nullable("headers")?,

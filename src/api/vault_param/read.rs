@@ -88,7 +88,7 @@ impl Read for CredentialUpdateParams {
 impl Read for CredentialAuthParam {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let auth = match fields.required("type")? {
+        let auth = match fields.tag("type")? {
             AuthKind::McpOauth => CredentialAuthParam::McpOauth {
                 access_token: fields.required("access_token")?,
                 mcp_server_url: fields.required("mcp_server_url")?,
@@ -113,7 +113,7 @@ impl Read for CredentialAuthParam {
 impl Read for CredentialNetworking {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let networking = match fields.required("type")? {
+        let networking = match fields.tag("type")? {
             NetworkingKind::Unrestricted => CredentialNetworking::Unrestricted,
             NetworkingKind::Limited => CredentialNetworking::Limited {
                 allowed_hosts: fields.required("allowed_hosts")?,
@@ -143,7 +143,7 @@ impl Read for OauthRefreshParam {
 impl Read for TokenEndpointAuthParam {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let auth = match fields.required("type")? {
+        let auth = match fields.tag("type")? {
             ProofKind::None => TokenEndpointAuthParam::None,
             ProofKind::Basic => TokenEndpointAuthParam::ClientSecretBasic {
                 client_secret: fields.required("client_secret")?,
@@ -160,7 +160,7 @@ impl Read for TokenEndpointAuthParam {
 impl Read for CredentialAuthRotateParam {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let auth = match fields.required("type")? {
+        let auth = match fields.tag("type")? {
             AuthKind::McpOauth => CredentialAuthRotateParam::McpOauth {
                 access_token: fields.nullable("access_token")?,
                 expires_at: fields.patch("expires_at")?,
@@ -194,7 +194,7 @@ impl Read for OauthRefreshRotateParam {
 impl Read for TokenEndpointAuthRotateParam {
     fn read(node: Node) -> Result<Self, ApiError> {
         let mut fields = node.fields()?;
-        let auth = match fields.required("type")? {
+        let auth = match fields.tag("type")? {
             SecretProofKind::Basic => TokenEndpointAuthRotateParam::ClientSecretBasic {
                 client_secret: fields.nullable("client_secret")?,
             },

@@ -5,9 +5,11 @@ use crate::cli::Context;
 use crate::cli::compose::{self, Local};
 use crate::cli::follow::{Interrupts, change_of};
 use crate::cli::out::{Cell, CliError, Column, Table};
-use crate::engine::overhear;
+use crate::engine::error::EngineError;
 use crate::engine::overhearing::Overhearing;
+use crate::engine::position::Position;
 use crate::engine::read::SessionRead;
+use crate::engine::writing::Writing;
 
 /// Events read at once when they are followed.
 const STEP: usize = 100;
@@ -97,33 +99,35 @@ async fn follow(
     context: &mut Context,
     local: &Local,
     mut read: SessionRead,
-    mut after: Option<String>,
+    after: Option<String>,
 ) -> Result<(), CliError> {
+    let mut at = match after {
+        None => Position::START,
+        Some(id) => Position::parse(&read.id, &id)
+            .ok_or_else(|| EngineError::not_found("event", id.as_str()))?,
+    };
+    let mut writing = Writing::default();
     let mut rings = local.core.bell.listen();
     let mut overhearing = Overhearing::begin(&local.core, &read.id);
     let mut interrupts = Interrupts::listen()?;
     let out = &mut context.console.out;
     loop {
-        // By the head that was read after they came, and before the events behind it: no text comes later than its Item.
-        for heard in overhearing.judge(&read.head) {
-            // The wire has no place in a text: a reader could only append, so a text with a gap is not continued.
-            if heard.whole {
-                let event = overhear::event(&read.id, &heard.text);
-                out.record(&event, event.event_id(), || cells(&event))?;
-            }
-        }
-        let (events, more) = local
-            .core
-            .list_events(&read, after.as_deref(), STEP)
-            .await?;
+        let (events, more) = local.core.events_behind(&read, at, STEP).await?;
         for event in &events {
             out.record(event, event.event_id(), || cells(event))?;
         }
         if let Some(last) = events.last() {
-            after = Some(last.event_id().to_owned());
+            // Every event's id says where it stands.
+            at = Position::parse(&read.id, last.event_id()).unwrap_or(at);
         }
         if more {
             continue;
+        }
+        // By the head that was read after they came, and behind the events that it has: no text comes later than its Item.
+        for heard in overhearing.judge_in_turn(&read.head) {
+            for event in writing.tell(&read.id, &mut at, read.head.next.item, &heard) {
+                out.record(&event, event.event_id(), || cells(&event))?;
+            }
         }
         match read.head.status() {
             SessionStatus::InProgress => tokio::select! {

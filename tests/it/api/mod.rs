@@ -22,6 +22,8 @@ mod resolve;
 mod resources;
 /// Whole resources for other tests.
 mod samples;
+/// Bounds that are published are those of the reader.
+mod schema;
 /// What is in a request and never in an answer.
 mod secrets;
 /// The check that every shape goes through.

@@ -8,8 +8,10 @@ use rat_things::api::{HasId, Item};
 use rat_things::backend::memory::environments::Scripted;
 use rat_things::backend::model::scripted::{Play, Reply, ScriptedModel};
 use rat_things::engine::ids::SessionId;
-use rat_things::engine::overhear::{self, Overheard};
+use rat_things::engine::overhear::{Heard, Joins, Overheard};
 use rat_things::engine::ports::{Bell, LivePart, LiveText, ModelError, ModelEvent};
+use rat_things::engine::position::Position;
+use rat_things::engine::writing::Writing;
 use tokio::sync::mpsc::Receiver;
 
 use super::world::{Setup, World, managed};
@@ -48,7 +50,13 @@ async fn text_is_seen_as_it_comes_under_the_ids_that_the_items_will_have() {
     assert_eq!(words.count(), 3, "each in its time");
     let items = world.items(&session).await;
     for text in &texts {
-        let event = serde_json::to_value(overhear::event(&session, text)).expect("an event");
+        let heard = Heard {
+            text: text.clone(),
+            joins: Joins::Directly,
+            whole: true,
+        };
+        let told = Writing::default().tell(&session, &mut Position::behind(1), text.item, &heard);
+        let event = serde_json::to_value(told.last()).expect("an event");
         let at = items
             .iter()
             .position(|item| item.id() == event["item_id"].as_str())

@@ -125,10 +125,10 @@ async fn a_body_that_is_too_long_is_refused_before_it_comes_or_where_it_passes_t
     assert_eq!(status(&said), "413", "{said}");
 
     let mut raw = Raw::to(served.address).await;
-    let fields = "transfer-encoding: chunked\r\n";
+    let fields = "connection: close\r\ntransfer-encoding: chunked\r\n";
     assert!(raw.send(served.head(&api, "POST", "/agents", fields)).await);
     let chunk = format!("258\r\n{}\r\n", "x".repeat(600));
-    raw.send(format!("{chunk}{chunk}")).await;
+    raw.send(format!("{chunk}{chunk}0\r\n\r\n")).await;
     let said = raw.rest().await;
     assert_eq!(status(&said), "413", "{said}");
     assert!(said.contains("larger than 1000 bytes"), "{said}");

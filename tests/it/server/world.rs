@@ -15,6 +15,7 @@ use rat_things::backend::local::secrets::LocalSecrets;
 use rat_things::backend::local::store::{SqliteStore, StoreOptions};
 use rat_things::engine::core::{Core, Settings};
 
+use super::order::Order;
 use crate::cli::env::{PATIENCE, TestEnv};
 
 /// See the module.
@@ -47,26 +48,12 @@ impl Api {
     pub fn with(env: TestEnv, options: &[&str]) -> Api {
         // Tests that look again and again are not what the limit is for.
         let key = env.json("keys create --name test --rate 1000000")["key"].clone();
-        let log = std::fs::File::create(env.path("daemon.log")).expect("makes");
-        let words = ["daemon", "run", "--listen", "127.0.0.1:0"];
-        let daemon = env
-            .command(words.iter().chain(options))
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .expect("starts");
-        let mut base = None;
-        env.until("the daemon serves", || {
-            base = env.json("daemon status")["listen"]
-                .as_str()
-                .map(str::to_owned);
-            base.is_some()
-        });
+        let (daemon, base) = serve(&env, options);
         // Needed once a process, whoever comes first.
         let _ = rustls::crypto::ring::default_provider().install_default();
         Api {
             env,
-            base: base.expect("was waited for"),
+            base,
             key: key.as_str().expect("a key").to_owned(),
             http: reqwest::Client::builder()
                 .no_proxy()
@@ -74,6 +61,18 @@ impl Api {
                 .expect("builds"),
             daemon,
         }
+    }
+
+    /// Stops the daemon and starts another one, somewhere else.
+    pub fn restart(&mut self) {
+        self.env.ok("daemon stop");
+        self.daemon.wait().expect("it ends");
+        (self.daemon, self.base) = serve(&self.env, &[]);
+    }
+
+    /// The pid of the daemon.
+    pub fn pid(&self) -> u32 {
+        self.daemon.id()
     }
 
     /// Asks with this client from now on.
@@ -99,8 +98,13 @@ impl Api {
 
     /// A request without anything but its method and path (which begins with `/`).
     pub fn bare(&self, method: &str, path: &str) -> RequestBuilder {
+        self.at(method, &format!("{}{path}", self.base))
+    }
+
+    /// The same for a whole URL.
+    pub fn at(&self, method: &str, url: &str) -> RequestBuilder {
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
-        self.http.request(method, format!("{}{path}", self.base))
+        self.http.request(method, url)
     }
 
     /// A request as an SDK sends it, with this key.
@@ -164,6 +168,26 @@ impl Api {
     }
 }
 
+/// A daemon that serves, and where.
+fn serve(env: &TestEnv, options: &[&str]) -> (Child, String) {
+    let log = std::fs::File::create(env.path("daemon.log")).expect("makes");
+    let words = ["daemon", "run", "--listen", "127.0.0.1:0"];
+    let daemon = env
+        .command(words.iter().chain(options))
+        .stdout(Stdio::null())
+        .stderr(log)
+        .spawn()
+        .expect("starts");
+    let mut base = None;
+    env.until("the daemon serves", || {
+        base = env.json("daemon status")["listen"]
+            .as_str()
+            .map(str::to_owned);
+        base.is_some()
+    });
+    (daemon, base.expect("was waited for"))
+}
+
 /// A request to create a Session.
 pub fn session_of(environment: &str, input: &str) -> Value {
     json!({"agent": {"model": "demo"}, "environment": {"type": environment}, "input": input})
@@ -201,7 +225,10 @@ pub async fn refusal(request: RequestBuilder) -> (u16, Value) {
 /// Events of a stream as they come.
 pub struct Events {
     response: Response,
-    buffer: String,
+    buffer: Vec<u8>,
+    /// Up to here there is no end of a block.
+    searched: usize,
+    order: Order,
     /// Comments that came: signs of life.
     pub comments: usize,
 }
@@ -214,9 +241,17 @@ impl Events {
         assert_eq!(kind, "text/event-stream; charset=utf-8");
         Events {
             response,
-            buffer: String::new(),
+            buffer: Vec::new(),
+            searched: 0,
+            order: Order::default(),
             comments: 0,
         }
+    }
+
+    /// The same for a stream that tells of a worker that is lost.
+    pub fn with_losses(mut self) -> Events {
+        self.order = Order::with_losses();
+        self
     }
 
     /// The next event; `None` at the end of the stream.
@@ -256,16 +291,22 @@ impl Events {
 
     async fn read(&mut self) -> Option<Value> {
         loop {
-            while let Some(end) = self.buffer.find("\n\n") {
-                let block: String = self.buffer.drain(..end + 2).collect();
+            let end = |buffer: &[u8]| buffer.windows(2).position(|two| two == b"\n\n");
+            while let Some(end) = end(&self.buffer[self.searched..]) {
+                let end = std::mem::take(&mut self.searched) + end + 2;
+                let block: Vec<u8> = self.buffer.drain(..end).collect();
+                let block = String::from_utf8(block).expect("UTF-8");
                 match event_of(&block) {
-                    Some(event) => return Some(event),
+                    Some(event) => {
+                        self.order.take(&event);
+                        return Some(event);
+                    }
                     None => self.comments += 1,
                 }
             }
             let chunk = self.response.chunk().await.expect("no broken stream")?;
-            self.buffer
-                .push_str(std::str::from_utf8(&chunk).expect("whole characters"));
+            self.searched = self.buffer.len().saturating_sub(1);
+            self.buffer.extend_from_slice(&chunk);
         }
     }
 }
@@ -309,4 +350,11 @@ pub fn lasting(events: &[Value]) -> Vec<Value> {
 pub fn ids(events: &[Value]) -> Vec<String> {
     let ids = events.iter().map(|event| event["event_id"].as_str());
     ids.map(|id| id.expect("an id").to_owned()).collect()
+}
+
+/// What an event says, whatever its id is.
+pub fn line(event: &Value) -> String {
+    let of = |path: &str| event.pointer(path).and_then(Value::as_str).unwrap_or("-");
+    let about = ["/turn_id", "/item_id", "/item/id", "/text"].map(of);
+    format!("{} {}", event["type"], about.join(" "))
 }
