@@ -26,6 +26,7 @@ pub mod delivery;
 pub mod dispatch;
 pub mod draft;
 mod driven;
+pub mod embedded;
 pub mod environment;
 pub mod environments;
 pub mod erase;

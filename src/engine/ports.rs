@@ -7,6 +7,7 @@
 mod blobs;
 mod compute;
 mod courier;
+mod deployment;
 mod environment;
 mod harness;
 mod live;
@@ -19,6 +20,7 @@ mod workspace;
 pub use blobs::*;
 pub use compute::*;
 pub use courier::*;
+pub use deployment::*;
 pub use environment::*;
 pub use harness::*;
 pub use live::*;

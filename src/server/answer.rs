@@ -15,7 +15,7 @@ use super::{
     Access, Server, agents, artifacts, body, environments, events, files, metrics, openapi,
     sessions, transcript, vaults,
 };
-use crate::api::ApiError;
+use crate::api::{ApiError, EXTENSIONS_HEADER, Extension};
 use crate::engine::access::KeyLimits;
 use crate::engine::ids::{self, Kind, SessionId};
 use crate::engine::ports::Key;
@@ -176,6 +176,9 @@ impl Line {
         let mut response = answered.unwrap_or_else(Refusal::into_response);
         if let Ok(id) = HeaderValue::from_str(&self.request_id) {
             response.headers_mut().insert("x-request-id", id);
+        }
+        if let Ok(all) = HeaderValue::from_str(&Extension::header_value()) {
+            response.headers_mut().insert(EXTENSIONS_HEADER, all);
         }
         let Line {
             route,

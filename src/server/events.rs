@@ -7,9 +7,10 @@ use axum::response::Response;
 use super::answer::Asked;
 use super::refusal::{Answered, Refusal};
 use super::stream::{self, End, Follow};
-use crate::api::{ApiError, parse_events};
+use crate::api::{ApiError, RECEIPT_HEADER, RECEIPT_HEADER_MAX_BYTES, parse_events};
 use crate::engine::ids::{self, Kind};
 use crate::engine::position::Position;
+use crate::engine::view;
 
 /// Accepts inputs: 202 and no body, because they are on disk and nothing more is promised. Which receipt proves it is in a header.
 pub(super) async fn send(mut asked: Asked) -> Answered {
@@ -42,6 +43,14 @@ pub(super) async fn send(mut asked: Asked) -> Answered {
         false => "false",
     };
     headers.insert("x-receipt-repeated", HeaderValue::from_static(repeated));
+    // All of it is ASCII: ids, digits and words.
+    let receipt = view::receipt(&session, &accepted);
+    let receipt = serde_json::to_string(&receipt).unwrap_or_default();
+    if receipt.len() <= RECEIPT_HEADER_MAX_BYTES
+        && let Ok(receipt) = HeaderValue::from_str(&receipt)
+    {
+        headers.insert(RECEIPT_HEADER, receipt);
+    }
     Ok(response)
 }
 
@@ -51,6 +60,7 @@ pub(super) async fn stream(mut asked: Asked) -> Answered {
     // Published examples ask for what this route always does.
     asked.query.take_bool("stream", true)?;
     let after = asked.query.take("after");
+    let follows = asked.query.take_bool("follow", true)?;
     asked.no_more_query()?;
     let header = asked.headers.get("last-event-id");
     let header = header.and_then(|value| value.to_str().ok());
@@ -67,7 +77,7 @@ pub(super) async fn stream(mut asked: Asked) -> Answered {
         session: read.id,
         after,
         obfuscates,
-        end: End::Reader,
+        end: if follows { End::Reader } else { End::SoFar },
     };
     stream::open(&asked.server, &asked.caller, follow, room).await
 }

@@ -4,6 +4,7 @@ use crate::api::SessionArtifactDeleted;
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::{Cell, CliError, Details};
+use crate::cli::resolve;
 
 /// Delete an Artifact. The file in the environment stays.
 #[derive(Debug, clap::Args)]
@@ -23,20 +24,17 @@ pub struct Args {
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     context.settings.may_change("artifacts delete")?;
-    let local = compose::open(&context.settings).await?;
-    let read = local.read(&args.session).await?;
-    let id = local.artifact(&read, &args.artifact).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let session = resolve::session(&*of, &args.session).await?;
+    let id = resolve::artifact(&*of, &session, &args.artifact).await?;
     // Asked about before anything is confirmed: what is not there can't be deleted.
-    local.core.get_artifact(&read, &id).await?;
+    of.artifact(&session, &id).await?;
     context.console.prompts(args.yes).confirm_typed(
         &context.console.say,
         "This deletes the artifact; the file in the environment stays",
         &id,
     )?;
-    local
-        .core
-        .delete_artifact(&local.owner, &read.id, &id)
-        .await?;
+    of.delete_artifact(&session, &id).await?;
     let deleted = SessionArtifactDeleted::of(id.as_str());
     context.console.out.one(&deleted, &id, || {
         Details::new().value("deleted", Cell::text(&id))

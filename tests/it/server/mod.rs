@@ -18,4 +18,4 @@ mod scopes;
 mod streams;
 mod tls;
 mod vaults;
-mod world;
+pub mod world;
