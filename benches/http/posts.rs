@@ -109,7 +109,7 @@ pub async fn serve(world: &World) -> io::Result<(SocketAddr, watch::Sender<bool>
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     let server = Server::new(world.watcher.clone(), access, stopped);
-    tokio::spawn(server.serve(listener, None));
+    tokio::spawn(server.serve(listener));
     Ok((address, stop))
 }
 

@@ -17,6 +17,7 @@ mod form;
 mod values;
 
 pub use form::Forms;
+pub use values::MAX_WHOLE;
 
 /// What can be read strictly from a request body.
 pub trait Read: Sized + JsonSchema {

@@ -5,10 +5,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::config::{
-    IsolationChoice, NetworkChoice, ProviderKind, RecoveryChoice, Settings, prepare_data_dir,
+    IsolationChoice, KeyOrigin, NetworkChoice, ProviderKind, RecoveryChoice, ServerSettings,
+    Settings, prepare_data_dir,
 };
+use super::deployed::Deployed;
 use super::out::{CliError, codes};
+use crate::api::Extension;
 use crate::backend::harness::responses::{self, ResponsesHarness, patch};
+use crate::backend::key::KeySource;
 use crate::backend::local::archive::{TarZstdReader, TarZstdWriter};
 use crate::backend::local::bell::LocalBell;
 use crate::backend::local::blobs::LocalBlobs;
@@ -28,7 +32,7 @@ use crate::backend::local::secrets::LocalSecrets;
 use crate::backend::local::store::{SqliteStore, StoreOptions};
 use crate::backend::model::demo::{self, DemoModel};
 use crate::backend::model::http::{HttpModel, HttpOptions};
-use crate::backend::model::key::KeySource;
+use crate::backend::remote::{Remote, RemoteOptions};
 use crate::engine::archive::{ArchiveSink, ArchiveSource};
 use crate::engine::core::{self, Core, Recovery};
 use crate::engine::fsck::Inventory;
@@ -119,6 +123,16 @@ pub fn random_key() -> String {
 /// # Errors
 /// The data directory or the store can't be used; the message names the path and the way out.
 pub async fn open(settings: &Settings) -> Result<Local, CliError> {
+    if let Some(server) = &settings.server {
+        let profile = &settings.profile.value;
+        let message = format!(
+            "this command works on a store, and profile {profile:?} is a client of {}",
+            server.base_url
+        );
+        return Err(CliError::new(codes::LACKING, message).hint(
+            "run it where that server's data is, or choose a profile of kind \"local\" with --profile NAME",
+        ));
+    }
     prepare_data_dir(&settings.data_dir)?;
     let places = Places {
         root: settings.data_dir.value.clone(),
@@ -147,6 +161,50 @@ pub async fn open(settings: &Settings) -> Result<Local, CliError> {
         places,
         store,
     })
+}
+
+/// Where the profile's Sessions live.
+///
+/// # Errors
+/// It can't be used as it is configured; the message says what to mend.
+pub async fn deployment(settings: &Settings) -> Result<Deployed, CliError> {
+    match &settings.server {
+        None => Ok(Deployed::here(open(settings).await?)),
+        Some(server) => Ok(Deployed::elsewhere(Box::new(remote(server)?))),
+    }
+}
+
+/// What the profile's server has beyond the Agents API. Asking for it shows that it is there, and takes the key.
+///
+/// # Errors
+/// It can't be reached, or does not take the key.
+pub async fn extensions(server: &ServerSettings) -> Result<Vec<Extension>, CliError> {
+    Ok(remote(server)?.extensions().await?)
+}
+
+fn remote(server: &ServerSettings) -> Result<Remote, CliError> {
+    let key = match &server.key {
+        KeyOrigin::Nowhere => KeySource::None,
+        KeyOrigin::Env(name) => KeySource::Env { name: name.clone() },
+        KeyOrigin::File(path) => KeySource::File { path: path.clone() },
+        KeyOrigin::Command(argv) => KeySource::Command {
+            command: shell_words(argv),
+            timeout_ms: KEY_COMMAND_MS,
+        },
+    };
+    let read = |path: &PathBuf| {
+        std::fs::read(path).map_err(|error| {
+            let message = format!("ca_file {} can't be read: {error}", path.display());
+            CliError::new(codes::CONFIG_VALUE, message)
+        })
+    };
+    let options = RemoteOptions {
+        base_url: server.base_url.clone(),
+        key,
+        ca_pem: server.ca_file.as_ref().map(read).transpose()?,
+        timeout_ms: server.timeout_ms,
+    };
+    Remote::new(options).map_err(|error| CliError::new(codes::CONFIG_VALUE, error.to_string()))
 }
 
 /// What is in the data directory, for a check of all of it.

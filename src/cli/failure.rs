@@ -5,7 +5,7 @@ use super::resolve::listing;
 use crate::api::ApiError;
 use crate::engine::archive::ArchiveError;
 use crate::engine::error::EngineError;
-use crate::engine::ports::StoreFault;
+use crate::engine::ports::{DeploymentError, StoreFault};
 
 impl From<EngineError> for CliError {
     fn from(error: EngineError) -> Self {
@@ -31,6 +31,23 @@ impl From<EngineError> for CliError {
                 .hint("repeat the same command with the same --idempotency-key to find out"),
             EngineError::Broken { fault, .. } => broken(fault, message),
             EngineError::Damaged { .. } => CliError::bug(message),
+        }
+    }
+}
+
+impl From<DeploymentError> for CliError {
+    fn from(error: DeploymentError) -> Self {
+        let message = error.to_string();
+        match error {
+            DeploymentError::Engine(error) => CliError::from(error),
+            DeploymentError::Denied(_) => CliError::new(codes::AUTH, message)
+                .hint("rat-things doctor says which key is used, and whether the server takes it"),
+            DeploymentError::Lacks { instead, .. } => {
+                CliError::new(codes::LACKING, message).hint(instead)
+            }
+            DeploymentError::Uncertain { find_out, .. } => {
+                CliError::new(codes::UNKNOWN_OUTCOME, message).hint(find_out)
+            }
         }
     }
 }

@@ -1,48 +1,68 @@
 //! What a person sees of a text that is being written, for as long as its Item is not complete.
 
+use std::collections::VecDeque;
+
 use super::out::LineKind;
-use crate::engine::overhear::{Heard, Joins, is_open};
-use crate::engine::ports::LivePart;
-use crate::engine::session::Head;
+use crate::engine::overhear::Joins;
+use crate::engine::ports::{LivePart, Written};
 
 /// Of a text that is being written, this much of its end is kept.
 const KEPT_BYTES: usize = 8 << 10;
+/// Items that are remembered to be complete.
+const COMPLETE_KEPT: usize = 64;
 /// What stands for text that is missing.
 const MISSING: &str = "…";
 
 /// The text that is being written now, as a person is shown it.
 #[derive(Debug, Default)]
 pub struct Foretaste {
-    now: Option<(u64, LivePart)>,
+    now: Option<(String, LivePart)>,
     text: String,
+    /// The newest Items that are complete: what comes late of them is not shown.
+    complete: VecDeque<String>,
 }
 
 impl Foretaste {
-    /// Takes in what may be shown, and forgets what is complete.
-    pub fn update(&mut self, head: &Head, heard: Vec<Heard>) {
-        for Heard { text, joins, .. } in heard {
-            let place = Some((text.item, text.part));
-            if self.now != place || joins == Joins::Anew {
+    /// Takes in what may be shown.
+    pub fn update(&mut self, written: Vec<Written>) {
+        for piece in written {
+            if self.complete.contains(&piece.item_id) {
+                continue;
+            }
+            let place = Some((piece.item_id, piece.part));
+            if self.now != place || piece.joins == Joins::Anew {
                 self.now = place;
                 self.text.clear();
             }
-            if joins == Joins::BehindGap {
+            if piece.joins == Joins::BehindGap {
                 self.text.push_str(MISSING);
             }
-            self.text.push_str(&text.text);
+            self.text.push_str(&piece.text);
             self.keep_end();
         }
-        if self
-            .now
-            .is_some_and(|(item, part)| !is_open(head, item, part))
-        {
-            *self = Foretaste::default();
+    }
+
+    /// An Item is complete, and shown as a whole from now on.
+    pub fn complete(&mut self, item_id: Option<&str>) {
+        let Some(id) = item_id else { return };
+        self.complete.push_back(id.to_owned());
+        if self.complete.len() > COMPLETE_KEPT {
+            self.complete.pop_front();
         }
+        if self.now.as_ref().is_some_and(|(now, _)| now == id) {
+            self.forget();
+        }
+    }
+
+    /// What was being written is over.
+    pub fn forget(&mut self) {
+        self.now = None;
+        self.text.clear();
     }
 
     /// What it is, and what there is of it.
     pub fn shown(&self) -> Option<(LineKind, &str)> {
-        let (_, part) = self.now?;
+        let (_, part) = self.now.as_ref()?;
         let kind = match part {
             LivePart::Message => LineKind::Agent,
             LivePart::Summary(_) => LineKind::Thought,
@@ -79,63 +99,45 @@ mod tests {
     use pretty_assertions::assert_eq;
 
     use super::*;
-    use crate::engine::ports::LiveText;
-    use crate::engine::session::ActiveTurn;
-
-    fn heard(item: u64, part: LivePart, joins: Joins, text: &str) -> Heard {
-        let text = LiveText {
-            session: String::new(),
-            generation: 1,
-            turn: 1,
-            item,
-            output_index: 0,
+    fn written(item: u64, part: LivePart, joins: Joins, text: &str) -> Written {
+        Written {
+            item_id: format!("item_{item}"),
             part,
-            attempt: 0,
-            offset_bytes: 0,
             text: text.into(),
-        };
-        Heard {
-            text,
             joins,
-            whole: true,
         }
-    }
-
-    fn head() -> Head {
-        let mut head = Head::new("o".into(), 1);
-        let mut turn = ActiveTurn::queued(1);
-        turn.running.push(4);
-        head.turn = Some(turn);
-        head.next.item = 5;
-        head
     }
 
     #[test]
     fn the_newest_text_is_shown_until_its_item_is_complete() {
-        let (mut head, mut foretaste) = (head(), Foretaste::default());
-        let output = |text: &str| heard(4, LivePart::Output, Joins::Directly, text);
-        foretaste.update(&head, vec![output("a"), output("b")]);
+        let mut foretaste = Foretaste::default();
+        let output = |text: &str| written(4, LivePart::Output, Joins::Directly, text);
+        let message = |joins, text: &str| written(5, LivePart::Message, joins, text);
+        foretaste.update(vec![output("a"), output("b")]);
         assert_eq!(foretaste.shown(), Some((LineKind::Output, "ab")));
-        foretaste.update(
-            &head,
-            vec![heard(5, LivePart::Message, Joins::BehindGap, "so")],
-        );
+        foretaste.update(vec![message(Joins::BehindGap, "so")]);
         assert_eq!(foretaste.shown(), Some((LineKind::Agent, "…so")));
-        foretaste.update(&head, vec![heard(5, LivePart::Message, Joins::Anew, "now")]);
+        foretaste.update(vec![message(Joins::Anew, "now")]);
         assert_eq!(foretaste.shown(), Some((LineKind::Agent, "now")));
-        head.next.item = 6;
-        foretaste.update(&head, Vec::new());
+        foretaste.complete(Some("item_4"));
+        assert_eq!(foretaste.shown(), Some((LineKind::Agent, "now")));
+        foretaste.complete(Some("item_5"));
+        assert_eq!(foretaste.shown(), None);
+    }
+
+    #[test]
+    fn text_that_comes_behind_its_complete_item_is_not_shown() {
+        let mut foretaste = Foretaste::default();
+        foretaste.complete(Some("item_5"));
+        foretaste.update(vec![written(5, LivePart::Message, Joins::Directly, "late")]);
         assert_eq!(foretaste.shown(), None);
     }
 
     #[test]
     fn an_escape_sequence_in_two_pieces_is_one() {
-        let (head, mut foretaste) = (head(), Foretaste::default());
+        let mut foretaste = Foretaste::default();
         let mut shown = |text: &str| {
-            foretaste.update(
-                &head,
-                vec![heard(4, LivePart::Output, Joins::Directly, text)],
-            );
+            foretaste.update(vec![written(4, LivePart::Output, Joins::Directly, text)]);
             foretaste.shown().map(|(_, text)| text.to_owned())
         };
         for begun in ["red \x1b", "[3", "1"] {
@@ -148,10 +150,10 @@ mod tests {
 
     #[test]
     fn only_the_end_of_a_long_text_is_kept() {
-        let (head, mut foretaste) = (head(), Foretaste::default());
+        let mut foretaste = Foretaste::default();
         for _ in 0..100 {
-            let piece = heard(4, LivePart::Output, Joins::Directly, &"é".repeat(1_000));
-            foretaste.update(&head, vec![piece]);
+            let piece = written(4, LivePart::Output, Joins::Directly, &"é".repeat(1_000));
+            foretaste.update(vec![piece]);
         }
         let (_, text) = foretaste.shown().expect("it is shown");
         assert!(text.len() <= 2 * KEPT_BYTES + 2_000, "{}", text.len());

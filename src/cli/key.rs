@@ -1,8 +1,9 @@
 //! The idempotency key of one submission: given, or made here, and told where it settles a doubt.
 
 use super::compose;
-use super::out::{CliError, Kind};
+use super::out::CliError;
 use crate::engine::error::EngineError;
+use crate::engine::ports::DeploymentError;
 
 /// Characters of a key at most.
 const KEY_MAX_CHARS: usize = 255;
@@ -44,10 +45,17 @@ impl SubmissionKey {
         &self.key
     }
 
+    /// Whether somebody chose it.
+    pub fn given(&self) -> bool {
+        self.given
+    }
+
     /// A failed submission as an error. Where it may have happened, the way to find out is to repeat it under its key.
-    pub fn explain(&self, error: EngineError) -> CliError {
+    pub fn explain(&self, error: DeploymentError) -> CliError {
+        // Where not even the key settles it, the error itself says how to find out.
+        let by_key = matches!(error, DeploymentError::Engine(EngineError::Unknown(_)));
         let mut error = CliError::from(error);
-        if error.kind == Kind::UnknownOutcome {
+        if by_key {
             error.hint = vec![match self.given {
                 true => {
                     "repeat the same command: under its key it is accepted once, and you see which"
@@ -70,7 +78,7 @@ mod tests {
     #[test]
     fn an_unknown_outcome_names_the_key_that_settles_it() {
         let key = KeyArgs::default().take();
-        let error = key.explain(EngineError::Unknown("the connection broke".into()));
+        let error = key.explain(EngineError::Unknown("the connection broke".into()).into());
         assert_eq!(error.exit_code(), 6);
         let wanted = format!("--idempotency-key {}", key.as_str());
         assert!(error.hint[0].contains(&wanted), "{:?}", error.hint);
@@ -79,7 +87,7 @@ mod tests {
         };
         let error = given
             .take()
-            .explain(EngineError::Unknown("the connection broke".into()));
+            .explain(EngineError::Unknown("the connection broke".into()).into());
         assert_eq!(error.hint.len(), 1);
         assert!(
             error.hint[0].starts_with("repeat the same command:"),
@@ -92,7 +100,7 @@ mod tests {
     fn other_failures_keep_their_own_hints() {
         let error = KeyArgs::default()
             .take()
-            .explain(EngineError::Unavailable("busy".into()));
+            .explain(EngineError::Unavailable("busy".into()).into());
         assert_eq!((error.exit_code(), error.hint.len()), (7, 1));
     }
 

@@ -8,6 +8,7 @@ mod completions;
 pub mod compose;
 pub mod config;
 pub mod daemon;
+pub mod deployed;
 mod doctor;
 pub mod failure;
 pub mod follow;

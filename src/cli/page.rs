@@ -3,7 +3,6 @@
 use clap::{Args, ValueEnum};
 
 use super::out::{CliError, Console};
-use crate::engine::error::EngineError;
 use crate::engine::read::ListQuery;
 
 /// Which part of a list.
@@ -47,13 +46,14 @@ impl PageArgs {
     }
 
     /// The asked page, or with `--all` every page in one.
-    pub async fn fetch<T, F>(
+    pub async fn fetch<T, E, F>(
         &self,
         default: Order,
         mut page: impl FnMut(ListQuery) -> F,
     ) -> Result<crate::api::Page<T>, CliError>
     where
-        F: Future<Output = Result<crate::api::Page<T>, EngineError>>,
+        F: Future<Output = Result<crate::api::Page<T>, E>>,
+        CliError: From<E>,
     {
         let mut query = self.query(default);
         let mut whole = page(query.clone()).await?;

@@ -2,27 +2,89 @@
 
 use super::compose::Local;
 use super::out::{CliError, codes};
+use crate::engine::embedded::Embedded;
 use crate::engine::ids::{Kind, SessionId, could_be_prefix, well_formed};
-use crate::engine::read::{ListQuery, SessionRead};
+use crate::engine::ports::{Deployment, Matches, Named};
+use crate::engine::read::SessionRead;
 
 /// Candidates that an error about an ambiguous prefix lists.
 const SHOWN: usize = 5;
 
+/// The Session that `typed` names.
+///
+/// # Errors
+/// Not a possible id, ambiguous (usage), or unknown (not found).
+pub async fn session(of: &dyn Deployment, typed: &str) -> Result<String, CliError> {
+    whole(of, Named::Session, typed).await
+}
+
+/// The saved Agent that `typed` names.
+///
+/// # Errors
+/// As for Sessions.
+pub async fn agent(of: &dyn Deployment, typed: &str) -> Result<String, CliError> {
+    whole(of, Named::Agent, typed).await
+}
+
+/// The Turn that `typed` names in a Session.
+///
+/// # Errors
+/// As for Sessions.
+pub async fn turn(of: &dyn Deployment, session: &str, typed: &str) -> Result<String, CliError> {
+    let id = whole(of, Named::Turn(session), typed).await?;
+    // A whole id of another Session is none of this one's.
+    of.turn(session, &id).await?;
+    Ok(id)
+}
+
+/// The Artifact that `typed` names in a Session.
+///
+/// # Errors
+/// As for Sessions.
+pub async fn artifact(of: &dyn Deployment, session: &str, typed: &str) -> Result<String, CliError> {
+    whole(of, Named::Artifact(session), typed).await
+}
+
+async fn whole(of: &dyn Deployment, named: Named<'_>, typed: &str) -> Result<String, CliError> {
+    let (kind, what) = kind_of(named);
+    let full = with_prefix(kind, typed);
+    if well_formed(kind, &full) {
+        return Ok(full);
+    }
+    // An id of another make is known only to the place that made it.
+    let ours = could_be_prefix(kind, &full);
+    if !ours && !of.has_other_ids() {
+        return Err(no_id(kind, typed));
+    }
+    let asked = if ours { full.as_str() } else { typed };
+    let found = of.ids(named, asked, SHOWN + 1).await?;
+    if found.found.is_empty() && !ours {
+        return Err(no_id(kind, typed));
+    }
+    one(found, asked, what)
+}
+
+fn kind_of(named: Named<'_>) -> (Kind, &'static str) {
+    match named {
+        Named::Session => (Kind::Session, "session"),
+        Named::Agent => (Kind::Agent, "agent"),
+        Named::Turn(_) => (Kind::Turn, "turn"),
+        Named::Artifact(_) => (Kind::Artifact, "artifact"),
+    }
+}
+
 impl Local {
+    /// These Sessions as every other place has them.
+    pub fn deployment(&self) -> Embedded {
+        Embedded::new(self.core.clone(), self.owner.clone())
+    }
+
     /// The Session that `typed` names.
     ///
     /// # Errors
     /// Not a possible id, ambiguous (usage), or unknown (not found).
     pub async fn session(&self, typed: &str) -> Result<SessionId, CliError> {
-        let typed = with_prefix(Kind::Session, typed)?;
-        if let Some(id) = SessionId::parse(&typed) {
-            return Ok(id);
-        }
-        let found = self
-            .core
-            .session_ids(&self.owner, &typed, SHOWN + 1)
-            .await?;
-        let id = one(found, &typed, "session")?;
+        let id = session(&self.deployment(), typed).await?;
         SessionId::parse(&id)
             .ok_or_else(|| CliError::bug(format!("{id} is listed and is no session id")))
     }
@@ -33,91 +95,56 @@ impl Local {
         Ok(self.core.read_session(&self.owner, &id).await?)
     }
 
-    /// The saved Agent that `typed` names.
-    pub async fn agent(&self, typed: &str) -> Result<String, CliError> {
-        let typed = with_prefix(Kind::Agent, typed)?;
-        if well_formed(Kind::Agent, &typed) {
-            return Ok(typed);
-        }
-        let found = self.core.agent_ids(&self.owner, &typed, SHOWN + 1).await?;
-        one(found, &typed, "agent")
-    }
-
     /// The access key that `typed` names.
     pub async fn access_key(&self, typed: &str) -> Result<String, CliError> {
-        let typed = with_prefix(Kind::AccessKey, typed)?;
+        let full = with_prefix(Kind::AccessKey, typed);
+        if !could_be_prefix(Kind::AccessKey, &full) {
+            return Err(no_id(Kind::AccessKey, typed));
+        }
         let keys = self.core.list_keys(&self.owner).await?;
-        let found = keys.into_iter().map(|key| key.id);
-        one(
-            found.filter(|id| id.starts_with(&typed)).collect(),
-            &typed,
-            "key",
-        )
-    }
-
-    /// The number of the Turn that `typed` names in a Session; newest Turns are looked at first.
-    pub async fn turn(&self, read: &SessionRead, typed: &str) -> Result<u64, CliError> {
-        let typed = with_prefix(Kind::Turn, typed)?;
-        if well_formed(Kind::Turn, &typed) {
-            return Ok(self.core.turn_number(read, &typed)?);
-        }
-        let ids = (1..read.head.next.turn).map(|n| crate::engine::view::turn_id(&read.id, n));
-        let found: Vec<String> = ids
-            .filter(|id| id.starts_with(&typed))
-            .take(SHOWN + 1)
-            .collect();
-        let id = one(found, &typed, "turn")?;
-        Ok(self.core.turn_number(read, &id)?)
-    }
-
-    /// The Artifact that `typed` names in a Session.
-    pub async fn artifact(&self, read: &SessionRead, typed: &str) -> Result<String, CliError> {
-        let typed = with_prefix(Kind::Artifact, typed)?;
-        if well_formed(Kind::Artifact, &typed) {
-            return Ok(typed);
-        }
-        let mut found = Vec::new();
-        let mut query = ListQuery {
-            limit: 100,
-            ..ListQuery::default()
+        let ids = keys.into_iter().map(|key| key.id);
+        let matches = Matches {
+            found: ids.filter(|id| id.starts_with(&full)).collect(),
+            gave_up_behind: None,
         };
-        loop {
-            let page = self.core.list_artifacts(read, None, &query).await?;
-            found.extend(
-                page.data
-                    .iter()
-                    .map(|a| a.id.clone())
-                    .filter(|id| id.starts_with(&typed)),
-            );
-            query.after = page.last_id;
-            if !page.has_more || found.len() > SHOWN {
-                return one(found, &typed, "artifact");
-            }
-        }
+        one(matches, &full, "key")
     }
 }
 
 /// The id with its prefix, which may be left out.
-fn with_prefix(kind: Kind, typed: &str) -> Result<String, CliError> {
-    let full = match typed.contains('_') {
+fn with_prefix(kind: Kind, typed: &str) -> String {
+    match typed.contains('_') {
         true => typed.to_owned(),
         false => format!("{}{typed}", kind.prefix()),
-    };
-    if could_be_prefix(kind, &full) {
-        return Ok(full);
     }
+}
+
+fn no_id(kind: Kind, typed: &str) -> CliError {
     let message = format!(
         "{typed:?} is not an id, or the beginning of one: expected {}…",
         kind.prefix()
     );
-    Err(CliError::new(codes::INPUT, message))
+    CliError::new(codes::INPUT, message)
 }
 
-fn one(mut found: Vec<String>, typed: &str, what: &str) -> Result<String, CliError> {
-    match found.len() {
-        0 => Err(CliError::not_found(format!("no {what} starts with {typed}")).hint(listing(what))),
-        1 => Ok(found.remove(0)),
-        _ => Err(ambiguous(found, typed, what)),
+fn one(mut matches: Matches, typed: &str, what: &str) -> Result<String, CliError> {
+    let whole_id = |error: CliError| error.hint("give the whole id");
+    match (matches.found.len(), matches.gave_up_behind) {
+        (0, None) => {
+            Err(CliError::not_found(format!("no {what} starts with {typed}")).hint(listing(what)))
+        }
+        (0, Some(n)) => Err(whole_id(CliError::not_found(format!(
+            "none of the newest {n} {what}s starts with {typed}; older ones were not looked at"
+        )))),
+        (1, None) => Ok(matches.found.remove(0)),
+        (1, Some(n)) => {
+            let only = &matches.found[0];
+            let message = format!(
+                "{typed} is the beginning of {only}; only the newest {n} {what}s were looked at, and it may be another's, too"
+            );
+            Err(whole_id(CliError::new(codes::AMBIGUOUS, message)))
+        }
+        _ => Err(ambiguous(matches.found, typed, what)),
     }
 }
 

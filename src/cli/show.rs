@@ -3,8 +3,9 @@
 use super::out::{Cell, Column, Details, LineKind, Role, Table};
 use crate::api::{
     AgentSession, CallStatus, FunctionOutput, Item, MessageContent, Phase, Role as Speaker,
-    SessionArtifact, SessionStatus, Turn, TurnStatus, Words,
+    SessionArtifact, SessionStatus, TurnStatus, Words,
 };
+use crate::engine::ports::TurnRead;
 use crate::engine::turn::TurnRow;
 use crate::text::SafeBlock;
 
@@ -142,33 +143,49 @@ pub fn turn_columns() -> Table {
 }
 
 /// One row of it.
-pub fn turn_row(turn: &Turn, row: &TurnRow) -> Vec<Cell> {
-    let took = row
-        .completed_ms
-        .zip(row.started_ms)
-        .map(|(end, start)| end.saturating_sub(start));
+pub fn turn_row(read: &TurnRead) -> Vec<Cell> {
+    let turn = &read.turn;
+    let runs = read.row.as_ref().and_then(|row| row.runs);
     vec![
         Cell::text(&turn.id),
         turn_status(turn.status),
         Cell::maybe(turn.started_at, time),
-        Cell::maybe(took, Cell::Span),
-        Cell::maybe(turn_note(row), Cell::text),
+        Cell::maybe(turn_took_ms(read), Cell::Span),
+        Cell::maybe(turn_note(read), Cell::text),
         time(turn.created_at),
         Cell::maybe(turn.usage, |usage| Cell::Count(usage.total_tokens)),
-        Cell::maybe(row.runs, |(first, last)| Cell::Count(last - first + 1)),
+        Cell::maybe(runs, |(first, last)| Cell::Count(last - first + 1)),
     ]
 }
 
+/// How long a Turn took: as exactly as it is known.
+pub fn turn_took_ms(read: &TurnRead) -> Option<u64> {
+    let (turn, row) = (&read.turn, read.row.as_ref());
+    let (end, start) = match row {
+        Some(row) => row.completed_ms.zip(row.started_ms),
+        None => turn
+            .completed_at
+            .zip(turn.started_at)
+            .map(|(end, start)| (end * 1000, start * 1000)),
+    }?;
+    Some(end.saturating_sub(start))
+}
+
 /// What an operator must know of a Turn beside its status.
-pub fn turn_note(row: &TurnRow) -> Option<String> {
+pub fn turn_note(read: &TurnRead) -> Option<String> {
     let mut notes = Vec::new();
-    if let Some(error) = row
-        .error
-        .as_ref()
-        .filter(|_| row.status == TurnStatus::Failed)
-    {
+    if let Some(error) = &read.turn.error {
         notes.push(format!("{}: {}", error.code, error.message));
     }
+    if let Some(row) = &read.row {
+        notes.extend(record_notes(row));
+    }
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+/// What only a Turn's record tells.
+fn record_notes(row: &TurnRow) -> Vec<String> {
+    let mut notes = Vec::new();
     if row.unknown_calls > 0 {
         notes.push(format!(
             "{} command(s) with unknown outcome",
@@ -186,7 +203,7 @@ pub fn turn_note(row: &TurnRow) -> Option<String> {
             notes.push(format!("not kept: {} ({})", left_out.path, left_out.reason));
         }
     }
-    (!notes.is_empty()).then(|| notes.join("; "))
+    notes
 }
 
 /// Columns of a list of Items.

@@ -22,6 +22,8 @@ use super::error::EngineError;
 use super::history::as_text;
 use super::ids::SessionId;
 use super::keys::{AGENDA_SHARDS, Group};
+use super::measure::DeliveryCounts;
+use super::outbox::Changed;
 use super::ports::{Courier, Parcel, Sent, StoreError};
 
 /// Sessions whose due deliveries are claimed at the same time.
@@ -146,6 +148,7 @@ pub struct Deliverer {
     sends: Arc<Semaphore>,
     /// Sessions whose due deliveries are being claimed. A hint: losing it loses nothing.
     busy: Mutex<HashSet<SessionId>>,
+    counts: Arc<DeliveryCounts>,
 }
 
 impl Deliverer {
@@ -158,7 +161,13 @@ impl Deliverer {
             visits: Arc::new(Semaphore::new(PARALLEL)),
             sends: Arc::new(Semaphore::new(SENDING)),
             busy: Mutex::default(),
+            counts: Arc::default(),
         })
+    }
+
+    /// What became of its attempts so far.
+    pub fn counts(&self) -> Arc<DeliveryCounts> {
+        Arc::clone(&self.counts)
     }
 
     /// Works until `stop` turns true. Attempts that were claimed by then are still brought to their end.
@@ -293,7 +302,13 @@ impl Deliverer {
         };
         let (commit, _) = draft.seal(&*self.core.ids);
         match self.core.commit_once(commit).await {
-            Ok(()) => Ok(Some(attempts)),
+            Ok(()) => {
+                let was_lost =
+                    |row: &DeliveryRow| row.state == DeliveryState::Sending && row.due_ms <= now_ms;
+                let lost = owed.iter().filter(|(_, row)| was_lost(row));
+                self.counts.uncertain.add(lost.count() as u64);
+                Ok(Some(attempts))
+            }
             Err(StoreError::Conflict(_)) => Ok(None),
             // Whether it was claimed is not known, so it is not sent: claimed, it will be uncertain.
             Err(error) => Err(error.into()),
@@ -318,7 +333,12 @@ impl Deliverer {
         };
         // However long the store is in trouble: what is known is worth recording, and late is not too late.
         let mut repeat = 0;
-        while let Err(error) = self.core.change_owed(session, &attempt.id, decide).await {
+        loop {
+            let error = match self.core.change_owed(session, &attempt.id, decide).await {
+                Ok(Some(Changed::Done(row))) => return self.counts.left(row.state),
+                Ok(Some(Changed::Refused(_)) | None) => return,
+                Err(error) => error,
+            };
             tracing::warn!(%session, id = attempt.id, %error, "an answer could not be recorded");
             if matches!(error, EngineError::Damaged { .. }) {
                 return;

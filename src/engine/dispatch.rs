@@ -17,6 +17,7 @@ use super::draft::Draft;
 use super::error::EngineError;
 use super::ids::SessionId;
 use super::keys::{AGENDA_SHARDS, Group};
+use super::measure::DispatchCounts;
 use super::ports::{
     Compute, ComputeError, Environments, ExecutionId, Liveness, RunGrant, StoreError,
 };
@@ -56,6 +57,7 @@ pub struct Dispatcher {
     environments: Arc<dyn Environments>,
     slots: Arc<Semaphore>,
     hints: Mutex<Hints>,
+    counts: Arc<DispatchCounts>,
 }
 
 /// Everything a dispatcher remembers; all of it may be lost.
@@ -102,7 +104,13 @@ impl Dispatcher {
             environments,
             slots: Arc::new(Semaphore::new(PARALLEL)),
             hints: Mutex::default(),
+            counts: Arc::default(),
         })
+    }
+
+    /// What it did so far.
+    pub fn counts(&self) -> Arc<DispatchCounts> {
+        Arc::clone(&self.counts)
     }
 
     /// Works until `stop` turns true. What was claimed by then goes on without it.
@@ -359,6 +367,7 @@ impl Dispatcher {
             self.core.settings.lease_ms,
         )?;
         self.seal(draft).await?;
+        self.counts.claimed.one();
         self.watch_execution(&execution, session);
         let grant = RunGrant {
             session: session.to_string(),
@@ -400,6 +409,7 @@ impl Dispatcher {
             charge_attempt(&mut draft, &self.core.settings, &why);
         }
         self.seal(draft).await?;
+        self.counts.not_started.one();
         Ok(true)
     }
 
@@ -441,6 +451,7 @@ impl Dispatcher {
                     &format!("worker {execution} is gone"),
                 );
                 self.seal(draft).await?;
+                self.counts.taken_over.one();
                 Ok(false)
             }
             Verdict::Stop => {
@@ -494,6 +505,7 @@ impl Dispatcher {
             draft.head.last_error = Some(format!("worker {execution} {why}"));
             draft.move_agenda();
             self.seal(draft).await?;
+            self.counts.fenced.one();
         }
         Ok(())
     }

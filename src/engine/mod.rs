@@ -4,7 +4,7 @@
 //! [`accept`] (with [`prepare`]), [`dispatch`] (with [`agenda`] and [`claim`]), [`run`] (with [`work`]), [`observe`], [`settle`]
 //! (with [`finish`]), [`deliver`] (with [`outbox`]), [`recover`], and [`erase`] at the very end.
 //! [`draft`] is the one way in which anything is ever changed; [`check`] states what must hold of the records that result.
-//! [`archive`] carries a Session from one store to another; [`fsck`] checks a whole store.
+//! [`archive`] carries a Session from one store to another; [`fsck`] checks a whole store; [`measure`] counts for who watches over it.
 
 pub mod accept;
 pub mod access;
@@ -22,6 +22,7 @@ pub mod delivery;
 pub mod dispatch;
 pub mod draft;
 mod driven;
+pub mod embedded;
 pub mod environment;
 pub mod erase;
 pub mod error;
@@ -39,6 +40,7 @@ pub mod journal;
 pub mod keys;
 pub mod lazy;
 mod live;
+pub mod measure;
 pub mod observe;
 pub mod outbox;
 pub mod overhear;

@@ -7,6 +7,7 @@
 mod blobs;
 mod compute;
 mod courier;
+mod deployment;
 mod environment;
 mod harness;
 mod live;
@@ -18,6 +19,7 @@ mod surroundings;
 pub use blobs::*;
 pub use compute::*;
 pub use courier::*;
+pub use deployment::*;
 pub use environment::*;
 pub use harness::*;
 pub use live::*;

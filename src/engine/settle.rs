@@ -83,6 +83,7 @@ pub fn end_turn(
     row.status = status;
     row.completed_ms = Some(draft.now_ms);
     row.usage = Some(turn.usage);
+    row.model_calls = turn.model_calls;
     row.capture = capture;
     if let Ending::Failed(failure) = ending {
         row.error = Some(failure);

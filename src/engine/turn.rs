@@ -130,6 +130,9 @@ pub struct TurnRow {
         skip_serializing_if = "Option::is_none"
     )]
     pub usage: Option<ModelUsage>,
+    /// Model calls that it took; set when it ends, and 0 in rows of old.
+    #[serde(rename = "k", default, skip_serializing_if = "is_zero")]
+    pub model_calls: u32,
     /// Its Items are among those numbered from here.
     #[serde(
         rename = "m",
@@ -192,6 +195,7 @@ impl TurnRow {
             completed_ms: None,
             error: None,
             usage: None,
+            model_calls: 0,
             first_item: None,
             end_item: None,
             unknown_calls: 0,

@@ -1,23 +1,25 @@
 //! Views: records as the Agents API shows them. Pure, but for the bodies that are fetched.
 
+use super::accept::Accepted;
 use super::artifact::{ArtifactRow, id_number};
 use super::core::Core;
 use super::error::EngineError;
 use super::history::{as_list, as_text};
 use super::ids::{self, Kind, SessionId};
-use super::input::{Body, InputRow, Submission};
+use super::input::{Body, InputRow, NoOp, Submission};
 use super::item::{CallState, ItemBody, ItemRow};
 use super::ports::{BlobScope, EnvironmentSpec, FunctionAnswer, ModelUsage, Network};
+use super::receipt::Outcome;
 use super::session::{ActiveTurn, Head};
 use super::sessions::Config;
 use super::turn::TurnRow;
 use crate::api::{
-    AgentSession, ArtifactObject, CallStatus, CommandExecutionItem, Environment, FunctionCallItem,
-    FunctionCallOutputItem, FunctionOutput, HostedEnvironment, InputTokensDetails, Item,
-    MessageContent, MessageItem, Network as ApiNetwork, NetworkAccess, OutputStatus,
-    OutputTokensDetails, Packages, Phase, ReasoningItem, RequiredAction, Role, SessionArtifact,
-    SessionObject, SummaryText, TokenUsage, Turn, TurnError, TurnObject, TurnStatus, Words,
-    call_arguments,
+    AgentSession, ArtifactObject, Became, CallStatus, CommandExecutionItem, Environment,
+    FunctionCallItem, FunctionCallOutputItem, FunctionOutput, HostedEnvironment,
+    InputTokensDetails, Item, MessageContent, MessageItem, Network as ApiNetwork, NetworkAccess,
+    NothingToDo, OutputStatus, OutputTokensDetails, Packages, Phase, ReasoningItem, Receipt,
+    ReceiptObject, RequiredAction, Role, SessionArtifact, SessionObject, SummaryText, TokenUsage,
+    Turn, TurnError, TurnObject, TurnStatus, Words, call_arguments,
 };
 
 /// What a command's Item says when its outcome is unknown.
@@ -135,6 +137,54 @@ pub fn artifact(session: &SessionId, turn: u64, n: u64, row: &ArtifactRow) -> Se
         session_id: session.to_string(),
         size_bytes: row.blob.size_bytes,
         turn_id: turn_id(session, turn),
+    }
+}
+
+/// What became of an accepted submission, as its receipt tells it.
+pub fn receipt(session: &SessionId, accepted: &Accepted) -> Receipt {
+    let outcomes = accepted.receipt.outcomes.iter();
+    Receipt {
+        id: accepted.receipt_id.clone(),
+        object: ReceiptObject::Only,
+        session_id: session.to_string(),
+        accepted_at: Some(accepted.receipt.accepted_ms / 1000),
+        digest: Some(accepted.receipt.digest.clone()),
+        repeated: Some(accepted.repeated),
+        outcomes: outcomes.map(|outcome| became(session, outcome)).collect(),
+    }
+}
+
+fn became(session: &SessionId, outcome: &Outcome) -> Became {
+    let turn_id = |number: u64| turn_id(session, number);
+    match outcome {
+        Outcome::Started { turn } => Became::Started {
+            turn_id: turn_id(*turn),
+        },
+        Outcome::Steered { turn } => Became::Steered {
+            turn_id: turn_id(*turn),
+        },
+        Outcome::Queued { turn, position } => Became::Queued {
+            position: *position,
+            turn_id: turn_id(*turn),
+        },
+        Outcome::Cancelled { turn } => Became::Cancelled {
+            turn_id: turn_id(*turn),
+        },
+        Outcome::Cancelling { turn } => Became::Cancelling {
+            turn_id: turn_id(*turn),
+        },
+        Outcome::Answered { turn } => Became::Answered {
+            turn_id: turn_id(*turn),
+        },
+        Outcome::Nothing { result, turn } => Became::Nothing {
+            result: match result {
+                NoOp::NoActiveTurn => NothingToDo::NoActiveTurn,
+                NoOp::AlreadyFinished => NothingToDo::AlreadyFinished,
+                NoOp::AnotherTurnActive => NothingToDo::AnotherTurnActive,
+                NoOp::AlreadyAnswered => NothingToDo::AlreadyAnswered,
+            },
+            turn_id: turn.map(turn_id),
+        },
     }
 }
 

@@ -105,7 +105,7 @@ impl Writing {
         let Some(now) = &mut self.now else {
             return events;
         };
-        now.is_silent |= !now.goes_on_with(heard, part) || at.steps(ahead, kind) == 0;
+        now.is_silent |= !now.goes_on_with(heard, part, ahead) || at.steps(ahead, kind) == 0;
         if now.is_silent {
             return events;
         }
@@ -127,10 +127,10 @@ impl Writing {
 
 impl Now {
     /// Whether a piece belongs behind what was told: of the same version, with nothing missing, and of the same part or the next.
-    fn goes_on_with(&self, heard: &Heard, part: u64) -> bool {
+    fn goes_on_with(&self, heard: &Heard, part: u64, ahead: usize) -> bool {
         let version = |text: &LiveText| (text.generation, text.attempt);
         let is_next = part == self.part + 1 && self.text.len() <= KEPT_BYTES;
-        let can_be_named = steps::first_of(part) + 2 <= Position::most_steps(0, self.kind);
+        let can_be_named = steps::first_of(part) + 2 <= Position::most_steps(ahead, self.kind);
         version(&heard.text) == version(&self.newest)
             && heard.whole
             && (part == self.part || is_next && can_be_named)
@@ -289,6 +289,25 @@ mod tests {
         assert_eq!(tell(1, 0, "c"), "text.done part.done part.added text.delta");
         assert_eq!(tell(3, 0, "d"), "", "one is missing");
         assert_eq!(tell(1, 1, "e"), "", "nothing more of this item");
+    }
+
+    #[test]
+    fn no_more_summaries_are_told_than_can_be_named() {
+        for (item, ahead, parts) in [(5, 0, 83), (6, 1, 8), (7, 2, 8)] {
+            let (mut writing, mut at) = (Writing::default(), Position::behind(9));
+            let mut told = Vec::new();
+            for part in 0..100 {
+                let mut piece = heard(LivePart::Summary(part), 0, "a");
+                piece.text.item = item;
+                told.extend(writing.tell(&session(), &mut at, 5, &piece));
+            }
+            let ids: BTreeSet<&str> = told.iter().map(Event::event_id).collect();
+            assert_eq!(ids.len(), told.len(), "{ahead} ahead");
+            let begun = told
+                .iter()
+                .filter(|event| event.kind().ends_with("part.added"));
+            assert_eq!(begun.count(), parts, "{ahead} ahead");
+        }
     }
 
     #[test]

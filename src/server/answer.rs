@@ -12,9 +12,9 @@ use super::query::Query;
 use super::refusal::{Answered, Refusal};
 use super::routes::{Call, Route};
 use super::{
-    Access, Server, agents, artifacts, body, events, files, openapi, sessions, transcript,
+    Access, Server, agents, artifacts, body, events, files, metrics, openapi, sessions, transcript,
 };
-use crate::api::ApiError;
+use crate::api::{ApiError, EXTENSIONS_HEADER, Extension};
 use crate::engine::access::KeyLimits;
 use crate::engine::ids::{self, Kind, SessionId};
 use crate::engine::ports::Key;
@@ -127,30 +127,32 @@ pub(super) async fn answer(
     ids: Option<Vec<String>>,
     request: Request,
 ) -> Response {
-    let line = Line::begin(&server, &request);
+    let line = Line::begin(&server, Some(route), &request);
     let (parts, body) = request.into_parts();
     let answered = match known(&server, route, ids, parts, body).await {
         Ok(asked) => call(route.call, asked).await,
         Err(refusal) => Err(refusal),
     };
-    line.end(answered)
+    line.end(&server, answered)
 }
 
 /// A path that the API does not have.
 pub(super) fn no_such_route(server: &Server, request: &Request) -> Response {
     let what = format!("Route '{} {}'", request.method(), request.uri().path());
-    Line::begin(server, request).end(Err(ApiError::not_found(&what).into()))
+    let line = Line::begin(server, None, request);
+    line.end(server, Err(ApiError::not_found(&what).into()))
 }
 
 /// A path that the API has, with another method.
 pub(super) fn no_such_method(server: &Server, request: &Request) -> Response {
     let message = format!("{} is not a method of this route.", request.method());
     let error = ApiError::new(405, "method_not_allowed", message);
-    Line::begin(server, request).end(Err(error.into()))
+    Line::begin(server, None, request).end(server, Err(error.into()))
 }
 
 /// A request's line in the log. Nothing of its query, headers and body is in it.
 struct Line {
+    route: Option<&'static Route>,
     request_id: String,
     method: Method,
     path: String,
@@ -158,8 +160,9 @@ struct Line {
 }
 
 impl Line {
-    fn begin(server: &Server, request: &Request) -> Line {
+    fn begin(server: &Server, route: Option<&'static Route>, request: &Request) -> Line {
         Line {
+            route,
             request_id: ids::random(Kind::Request, &*server.core.ids),
             method: request.method().clone(),
             path: request.uri().path().to_owned(),
@@ -168,19 +171,25 @@ impl Line {
     }
 
     /// The answer with the request's id, once it is in the log. Of a stream that is its beginning.
-    fn end(self, answered: Answered) -> Response {
+    fn end(self, server: &Server, answered: Answered) -> Response {
         let mut response = answered.unwrap_or_else(Refusal::into_response);
         if let Ok(id) = HeaderValue::from_str(&self.request_id) {
             response.headers_mut().insert("x-request-id", id);
         }
+        if let Ok(all) = HeaderValue::from_str(&Extension::header_value()) {
+            response.headers_mut().insert(EXTENSIONS_HEADER, all);
+        }
         let Line {
+            route,
             request_id,
             method,
             path,
             since,
         } = self;
-        let took_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let took = since.elapsed();
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let status = response.status().as_u16();
+        server.traffic.answered(route, status, took);
         tracing::info!(%method, path, status, took_ms, request_id, "request");
         response
     }
@@ -262,7 +271,10 @@ fn check_rate(server: &Server, caller: &Caller) -> Answered<()> {
     let who = caller.digest.as_deref().unwrap_or_default();
     let now_ms = server.core.clock.now_ms();
     let taken = server.rates.take(who, per_second, now_ms);
-    taken.map_err(|wait_ms| Refusal::later(ApiError::rate_limited(per_second), wait_ms))
+    taken.map_err(|wait_ms| {
+        server.traffic.rate_limited.one();
+        Refusal::later(ApiError::rate_limited(per_second), wait_ms)
+    })
 }
 
 /// Without keys, whoever reaches the address is let in; a web page whose name was made to lead to this machine shall not be one
@@ -307,6 +319,7 @@ async fn call(call: Call, asked: Asked) -> Answered {
         Call::Health => Ok((StatusCode::OK, "ok\n").into_response()),
         Call::Ready => ready(&asked.server).await,
         Call::OpenApi => openapi::show(asked).await,
+        Call::Metrics => metrics::page(asked).await,
         Call::CreateAgent => agents::create(asked).await,
         Call::ListAgents => agents::list(asked).await,
         Call::GetAgent => agents::get(asked).await,

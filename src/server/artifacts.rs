@@ -33,6 +33,13 @@ pub(super) async fn get(mut asked: Asked) -> Answered {
     shown(&artifact)
 }
 
+/// The digest of the bytes as the header of RFC 9530 has it.
+fn repr_digest(sha256_hex: &str) -> Option<HeaderValue> {
+    let digest = data_encoding::HEXLOWER.decode(sha256_hex.as_bytes()).ok()?;
+    let base64 = data_encoding::BASE64.encode(&digest);
+    HeaderValue::from_str(&format!("sha-256=:{base64}:")).ok()
+}
+
 /// The bytes. They are verified while they pass: what is damaged breaks off, and is shorter than it was announced.
 pub(super) async fn content(mut asked: Asked) -> Answered {
     asked.no_more_query()?;
@@ -44,7 +51,11 @@ pub(super) async fn content(mut asked: Asked) -> Answered {
     let bytes = opened.map_err(EngineError::from)?;
     let stream = ReaderStream::with_capacity(bytes, STEP_BYTES);
     let response = Response::new(Body::from_stream(stream));
-    Ok(download(response, row.blob.size_bytes))
+    let mut response = download(response, row.blob.size_bytes);
+    if let Some(digest) = repr_digest(&row.blob.sha256) {
+        response.headers_mut().insert("repr-digest", digest);
+    }
+    Ok(response)
 }
 
 /// The answer as bytes of this length that are nothing but bytes.

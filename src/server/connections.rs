@@ -15,6 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::limits::Limits;
+use super::metrics::{Gauge, Open};
 use super::patient::Patient;
 use super::tls::Tls;
 
@@ -23,14 +24,22 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Fields of a head that the HTTP layer takes by itself. Said aloud, they cost an allocation a request.
 const HTTP_FIELDS: usize = 100;
 
+/// What every connection is served with.
+pub(super) struct Serving {
+    pub(super) router: Router,
+    pub(super) limits: Limits,
+    pub(super) tls: Option<Tls>,
+    /// How many are open.
+    pub(super) connections: Arc<Gauge>,
+}
+
 /// Serves what comes until `stopped` becomes true and the last answer is out.
 pub(super) async fn serve(
     listener: TcpListener,
-    tls: Option<Tls>,
-    router: Router,
-    limits: Limits,
+    serving: Serving,
     mut stopped: watch::Receiver<bool>,
 ) {
+    let Serving { limits, tls, .. } = serving;
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(limits.head_patience)
@@ -54,10 +63,12 @@ pub(super) async fn serve(
         let stream = Patient::new(stream, limits.write_patience);
         let talk = Talk {
             http: http.clone(),
-            router: router.clone(),
+            router: serving.router.clone(),
             open: open.watcher(),
         };
         let tls = tls.clone();
+        let counted = Open::one(&serving.connections);
+        let patience = limits.handshake_patience;
         let mut stopped = stopped.clone();
         tokio::spawn(async move {
             match tls {
@@ -65,14 +76,14 @@ pub(super) async fn serve(
                 Some(tls) => {
                     let greeted = tokio::select! {
                         _ = stopped.wait_for(|stopped| *stopped) => None,
-                        greeted = tls.greet(stream) => greeted,
+                        greeted = tls.greet(stream, patience) => greeted,
                     };
                     if let Some(stream) = greeted {
                         talk.over(stream).await;
                     }
                 }
             }
-            drop(place);
+            drop((place, counted));
         });
     }
     drop(listener);

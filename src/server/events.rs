@@ -7,9 +7,10 @@ use axum::response::Response;
 use super::answer::Asked;
 use super::refusal::{Answered, Refusal};
 use super::stream::{self, End, Follow};
-use crate::api::{ApiError, parse_events};
+use crate::api::{ApiError, RECEIPT_HEADER, RECEIPT_HEADER_MAX_BYTES, parse_events};
 use crate::engine::ids::{self, Kind};
 use crate::engine::position::Position;
+use crate::engine::view;
 
 /// Accepts inputs: 202 and no body, because they are on disk and nothing more is promised. Which receipt proves it is in a header.
 pub(super) async fn send(mut asked: Asked) -> Answered {
@@ -26,6 +27,11 @@ pub(super) async fn send(mut asked: Asked) -> Answered {
         .send(&asked.caller.owner, &session, &key, &params.events)
         .await;
     let accepted = sent.map_err(|error| Refusal::of_engine(error, given.as_deref()))?;
+    let traffic = &asked.server.traffic;
+    match accepted.repeated {
+        true => traffic.inputs_repeated.one(),
+        false => traffic.inputs_accepted.one(),
+    }
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::ACCEPTED;
     let headers = response.headers_mut();
@@ -37,6 +43,14 @@ pub(super) async fn send(mut asked: Asked) -> Answered {
         false => "false",
     };
     headers.insert("x-receipt-repeated", HeaderValue::from_static(repeated));
+    // All of it is ASCII: ids, digits and words.
+    let receipt = view::receipt(&session, &accepted);
+    let receipt = serde_json::to_string(&receipt).unwrap_or_default();
+    if receipt.len() <= RECEIPT_HEADER_MAX_BYTES
+        && let Ok(receipt) = HeaderValue::from_str(&receipt)
+    {
+        headers.insert(RECEIPT_HEADER, receipt);
+    }
     Ok(response)
 }
 
@@ -46,6 +60,7 @@ pub(super) async fn stream(mut asked: Asked) -> Answered {
     // Published examples ask for what this route always does.
     asked.query.take_bool("stream", true)?;
     let after = asked.query.take("after");
+    let follows = asked.query.take_bool("follow", true)?;
     asked.no_more_query()?;
     let header = asked.headers.get("last-event-id");
     let header = header.and_then(|value| value.to_str().ok());
@@ -62,7 +77,7 @@ pub(super) async fn stream(mut asked: Asked) -> Answered {
         session: read.id,
         after,
         obfuscates,
-        end: End::Reader,
+        end: if follows { End::Reader } else { End::SoFar },
     };
     stream::open(&asked.server, &asked.caller, follow, room).await
 }

@@ -12,6 +12,8 @@ pub struct Limits {
     pub connections: usize,
     /// Streams that may be open at once. One more is refused.
     pub streams: usize,
+    /// A TLS handshake must be over after this time.
+    pub handshake_patience: Duration,
     /// The head of a request may be this long, and so may the trailers of a body.
     pub head_bytes: usize,
     /// A head may have this many fields.
@@ -38,6 +40,7 @@ impl Default for Limits {
         Limits {
             connections: 2_048,
             streams: 1_024,
+            handshake_patience: Duration::from_secs(10),
             head_bytes: 64 << 10,
             head_fields: 100,
             head_patience: Duration::from_secs(60),

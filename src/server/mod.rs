@@ -13,6 +13,7 @@ mod connections;
 mod events;
 mod files;
 mod limits;
+mod metrics;
 mod multipart;
 mod openapi;
 mod patient;
@@ -24,6 +25,7 @@ mod sessions;
 mod stream;
 pub mod tls;
 mod transcript;
+mod uses;
 
 use std::sync::Arc;
 
@@ -35,7 +37,10 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, watch};
 
 use crate::engine::core::Core;
+use crate::engine::measure::Measures;
+use connections::Serving;
 pub use limits::Limits;
+use metrics::Traffic;
 use rates::Rates;
 use routes::{ROUTES, Verb};
 use tls::Tls;
@@ -63,6 +68,11 @@ pub struct Server {
     streams: Arc<Semaphore>,
     requests_per_second: Option<u32>,
     rates: Rates,
+    tls: Option<Tls>,
+    traffic: Traffic,
+    measures: Option<Measures>,
+    /// When it began. Unix ms.
+    since_ms: u64,
 }
 
 impl Server {
@@ -70,6 +80,7 @@ impl Server {
     pub fn new(core: Core, access: Access, stopped: watch::Receiver<bool>) -> Server {
         let limits = Limits::default();
         Server {
+            since_ms: core.clock.now_ms(),
             core,
             access,
             limits,
@@ -77,7 +88,22 @@ impl Server {
             streams: Arc::new(Semaphore::new(limits.streams)),
             requests_per_second: None,
             rates: Rates::default(),
+            tls: None,
+            traffic: Traffic::default(),
+            measures: None,
         }
+    }
+
+    /// The same, which shows these numbers, too.
+    pub fn showing(mut self, measures: Measures) -> Server {
+        self.measures = Some(measures);
+        self
+    }
+
+    /// The same through TLS, if there is some.
+    pub fn through(mut self, tls: Option<Tls>) -> Server {
+        self.tls = tls;
+        self
     }
 
     /// The same within other bounds.
@@ -93,12 +119,20 @@ impl Server {
         self
     }
 
-    /// Answers what comes to the listener, through `tls` if there is some, until `stopped` becomes true and the last answer is out.
-    /// What fails meanwhile is one connection, or passes.
-    pub async fn serve(self, listener: TcpListener, tls: Option<Tls>) {
+    /// Answers what comes to the listener until `stopped` becomes true and the last answer is out. What fails meanwhile is one
+    /// connection, or passes.
+    pub async fn serve(self, listener: TcpListener) {
         let (stopped, limits) = (self.stopped.clone(), self.limits);
+        let tls = self.tls.clone();
+        let connections = Arc::clone(&self.traffic.connections);
         let router = router(Arc::new(self));
-        connections::serve(listener, tls, router, limits, stopped).await;
+        let serving = Serving {
+            router,
+            limits,
+            tls,
+            connections,
+        };
+        connections::serve(listener, serving, stopped).await;
     }
 }
 

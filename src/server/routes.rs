@@ -56,6 +56,7 @@ pub enum Call {
     Health,
     Ready,
     OpenApi,
+    Metrics,
     CreateAgent,
     ListAgents,
     GetAgent,
@@ -158,6 +159,7 @@ pub static PARTS: &[Part] = &[
         &[Scope::AgentsRead],
         &[Scope::AgentsWrite],
     ),
+    part("/metrics", &[Scope::AgentsRead], &[Scope::AgentsWrite]),
 ];
 
 /// Routes that start or continue work, or arrange that it will be.
@@ -207,6 +209,7 @@ pub static ROUTES: &[Route] = &[
     served(Get, "/healthz", Call::Health),
     served(Get, "/readyz", Call::Ready),
     served(Get, "/openapi.json", Call::OpenApi),
+    served(Get, "/metrics", Call::Metrics),
     served(Post, "/v1/agents", Call::CreateAgent),
     served(Get, "/v1/agents", Call::ListAgents),
     served(Get, "/v1/agents/{agent_id}", Call::GetAgent),

@@ -9,6 +9,7 @@ use crate::engine::read::SessionFilter;
 pub(super) async fn create(mut asked: Asked) -> Answered {
     asked.no_more_query()?;
     let mut params = parse_session_create(&asked.take_body().await?)?;
+    asked.caller.may_use_all_of(&params)?;
     let key = asked.idempotency_key()?;
     // How it is answered is no part of what is created.
     let streams = params.stream.take().unwrap_or_default();
@@ -21,6 +22,7 @@ pub(super) async fn create(mut asked: Asked) -> Answered {
     };
     let created = core.create_session(owner, key.as_deref(), &params).await;
     let created = created.map_err(|error| Refusal::of_engine(error, key.as_deref()))?;
+    asked.server.traffic.sessions_created.one();
     let Some(room) = room else {
         return shown(&core.get_session(owner, &created.session).await?);
     };

@@ -37,8 +37,8 @@ const PIECES: usize = 256;
 const LOOK: Duration = Duration::from_secs(2);
 /// The Turn that a Session's creation starts. A creation that streams has an input, so there is one.
 const FIRST_TURN: u64 = 1;
-/// Events read at once.
-const STEP: usize = 100;
+/// Events read at once: few, because a client that was cut may be cut again.
+const STEP: usize = 32;
 
 /// What is streamed.
 pub(super) struct Follow {
@@ -57,6 +57,8 @@ pub(super) struct Follow {
 pub(super) enum End {
     /// Never: its reader leaves. It begins now, unless it continues.
     Reader,
+    /// With what has happened so far. It begins now, unless it continues.
+    SoFar,
     /// With the first Turn of a Session that was just created. It begins with the Session.
     FirstTurn,
 }
@@ -80,7 +82,7 @@ pub(super) async fn open(server: &Server, caller: &Caller, follow: Follow, room:
     let at = match (follow.after, follow.end) {
         (Some(after), _) => after,
         (None, End::FirstTurn) => Position::START,
-        (None, End::Reader) => core.last_position(&read).await?,
+        (None, End::Reader | End::SoFar) => core.last_position(&read).await?,
     };
     let (out, mut pieces) = Out::new(server, follow.obfuscates, &read.id, at);
     let streaming = Streaming {
@@ -133,13 +135,20 @@ impl Streaming {
         loop {
             match self.tell_events(&read).await? {
                 Err(error) => self.bear(&read, error).await?,
-                Ok(()) if self.end == End::FirstTurn && read.head.is_over(FIRST_TURN) => {
-                    return Ok(());
-                }
+                Ok(()) if self.is_over(&read) => return Ok(()),
                 Ok(()) => self.tell_writing(&read).await?,
             }
             self.wait(&read.id).await?;
             read = self.read_again(read).await?;
+        }
+    }
+
+    /// Whether everything that was to be told has been, by a head whose events were told.
+    fn is_over(&self, read: &SessionRead) -> bool {
+        match self.end {
+            End::Reader => false,
+            End::SoFar => true,
+            End::FirstTurn => read.head.is_over(FIRST_TURN),
         }
     }
 

@@ -14,9 +14,6 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-/// A handshake must be over after this time.
-const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
-
 /// What a listener proves itself with: TLS 1.2 or 1.3, and HTTP/1.1 inside.
 #[derive(Clone, Debug)]
 pub struct Identity(Arc<ServerConfig>);
@@ -83,13 +80,13 @@ impl Tls {
     }
 
     /// Greets whoever connected; `None` if that came to nothing in time. Whoever speaks no TLS is told so in TLS and let go.
-    pub(super) async fn greet<T: AsyncRead + AsyncWrite + Unpin>(
-        &self,
-        stream: T,
-    ) -> Option<TlsStream<T>> {
+    pub(super) async fn greet<S>(&self, stream: S, patience: Duration) -> Option<TlsStream<S>>
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
         let config = Arc::clone(&self.0.borrow().0);
         let greeted = TlsAcceptor::from(config).accept(stream);
-        match tokio::time::timeout(HANDSHAKE_PATIENCE, greeted).await {
+        match tokio::time::timeout(patience, greeted).await {
             Ok(Ok(stream)) => Some(stream),
             Ok(Err(error)) => {
                 tracing::debug!(%error, "a TLS handshake failed");

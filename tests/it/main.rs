@@ -20,6 +20,8 @@ mod model;
 mod mounts;
 /// What a power cut leaves of a store.
 mod power_cut;
+/// Commands as clients of a server: the same as here, and through everything that a network does.
+mod remote;
 /// Isolation of managed environments: every escape that was ever tried.
 mod sandbox;
 /// The Agents API over HTTP, from a client's side of a loopback socket.

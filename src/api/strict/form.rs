@@ -250,11 +250,7 @@ fn describe<T: JsonSchema>(schema: &mut Value) {
     let told_of = |tag: &Value| {
         let variants = told.get("oneOf").and_then(Value::as_array);
         let mut variants = variants.into_iter().flatten();
-        variants.find(|variant| {
-            ["type", "action"]
-                .iter()
-                .any(|name| &variant["properties"][name]["const"] == tag)
-        })
+        variants.find(|variant| &variant["properties"]["type"]["const"] == tag)
     };
     for run in runs {
         let tag = run["properties"]["type"]["const"].clone();

@@ -51,10 +51,19 @@ impl Read for bool {
 
 impl Read for u64 {
     fn read(node: Node) -> Result<Self, ApiError> {
-        if node.tells(|| json!({"type": "integer", "minimum": 0, "maximum": u64::MAX})) {
+        if node.tells(|| json!({"type": "integer", "minimum": 0, "maximum": MAX_WHOLE})) {
             return Ok(0);
         }
-        whole(&node.value).ok_or_else(|| node.wrong_type("a non-negative integer"))
+        let number = whole(&node.value).ok_or_else(|| node.wrong_type("a non-negative integer"))?;
+        if number > MAX_WHOLE {
+            let path = node.path();
+            let message = format!(
+                "Invalid '{path}': integer above maximum value. Expected a value <= {MAX_WHOLE}, but got {} instead.",
+                node.value
+            );
+            return Err(ApiError::invalid_request(path, message));
+        }
+        Ok(number)
     }
 }
 
@@ -89,12 +98,14 @@ impl<T: Read> Read for Box<T> {
     }
 }
 
-/// A whole number that is not negative. `4.0` is one, as JSON Schema has it, as long as it says exactly which one.
+/// The largest whole number that every client of JSON can tell from its neighbours.
+pub const MAX_WHOLE: u64 = (1 << f64::MANTISSA_DIGITS) - 1;
+
+/// A whole number that is not negative. `4.0` is one, as JSON Schema has it. One beyond [`MAX_WHOLE`] is some number all the same.
 fn whole(value: &Value) -> Option<u64> {
-    const EXACT_BELOW: f64 = (1_u64 << f64::MANTISSA_DIGITS) as f64;
     value.as_u64().or_else(|| {
         let decimal = value.as_f64()?;
-        let exact = (0.0..EXACT_BELOW).contains(&decimal) && decimal.fract() == 0.0;
-        exact.then_some(decimal as u64)
+        let is_whole = decimal >= 0.0 && decimal.fract() == 0.0;
+        is_whole.then_some(decimal as u64)
     })
 }

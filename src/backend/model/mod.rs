@@ -9,7 +9,6 @@
 
 pub mod demo;
 pub mod http;
-pub mod key;
 pub mod scripted;
-mod scrub;
+pub(in crate::backend) mod scrub;
 pub mod weight;

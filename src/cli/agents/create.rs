@@ -40,8 +40,8 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     };
     // Options go through the same rules as a request on the wire.
     api::limits::check_agent_create(&params)?;
-    let local = compose::open(&context.settings).await?;
-    let agent = local.core.create_agent(&local.owner, &params).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let agent = of.create_agent(&params).await?;
     super::print(context, &agent)
 }
 

@@ -4,6 +4,7 @@ use crate::api::AgentDeleted;
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::{Cell, CliError, Details};
+use crate::cli::resolve;
 
 /// Forget a saved Agent. Sessions created from it go on.
 #[derive(Debug, clap::Args)]
@@ -21,16 +22,16 @@ pub struct Args {
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     context.settings.may_change("agents delete")?;
-    let local = compose::open(&context.settings).await?;
-    let id = local.agent(&args.agent).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let id = resolve::agent(&*of, &args.agent).await?;
     // Asked about before anything is confirmed: what is not there can't be deleted.
-    local.core.agent(&local.owner, &id).await?;
+    of.agent(&id).await?;
     context.console.prompts(args.yes).confirm_typed(
         &context.console.say,
         "This forgets the agent; sessions created from it go on",
         &id,
     )?;
-    local.core.delete_agent(&local.owner, &id).await?;
+    of.delete_agent(&id).await?;
     let deleted = AgentDeleted::of(id.as_str());
     context.console.out.one(&deleted, &id, || {
         Details::new().value("deleted", Cell::text(&id))

@@ -3,6 +3,7 @@
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::CliError;
+use crate::cli::resolve;
 
 /// Show one saved Agent.
 #[derive(Debug, clap::Args)]
@@ -16,8 +17,8 @@ pub struct Args {
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
-    let local = compose::open(&context.settings).await?;
-    let id = local.agent(&args.agent).await?;
-    let (_, agent) = local.core.agent(&local.owner, &id).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let id = resolve::agent(&*of, &args.agent).await?;
+    let agent = of.agent(&id).await?;
     super::print(context, &agent)
 }

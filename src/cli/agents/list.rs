@@ -18,13 +18,14 @@ pub struct Args {
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
-    let local = compose::open(&context.settings).await?;
-    let (core, owner) = (&local.core, &local.owner);
+    let of = compose::deployment(&context.settings).await?;
+    let of = &*of;
     let page = args
         .page
-        .fetch(Order::Desc, |query| async move {
-            core.list_agents(owner, &query).await
-        })
+        .fetch(
+            Order::Desc,
+            |query| async move { of.list_agents(&query).await },
+        )
         .await?;
     context.console.out.list(
         &page,

@@ -7,6 +7,7 @@ use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::input;
 use crate::cli::out::{CliError, codes};
+use crate::cli::resolve;
 
 /// Change a saved Agent. Sessions that exist keep what they were created with.
 #[derive(Debug, clap::Args)]
@@ -54,15 +55,15 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         let message = "nothing to change: give --model, --name, --instructions, --metadata or -f";
         return Err(CliError::new(codes::INPUT, message));
     }
-    let local = compose::open(&context.settings).await?;
-    let id = local.agent(&args.agent).await?;
-    let (_, agent) = local.core.agent(&local.owner, &id).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let id = resolve::agent(&*of, &args.agent).await?;
+    let agent = of.agent(&id).await?;
     let params = match whole {
         Some(params) => params,
         None => from_options(args, &agent)?,
     };
     api::limits::check_agent_update(&params)?;
-    let agent = local.core.update_agent(&local.owner, &id, &params).await?;
+    let agent = of.update_agent(&id, &params).await?;
     super::print(context, &agent)
 }
 

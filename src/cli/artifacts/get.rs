@@ -1,18 +1,17 @@
 //! `artifacts get`
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use serde_json::json;
 use tokio::io::AsyncReadExt;
 
-use crate::api::SessionArtifact;
 use crate::cli::Context;
-use crate::cli::compose::{self, Local};
+use crate::cli::compose;
 use crate::cli::new_file::{NewFile, destination};
 use crate::cli::out::{Cell, CliError, Details, codes};
-use crate::engine::artifact::ArtifactRow;
-use crate::engine::error::EngineError;
-use crate::engine::read::SessionRead;
+use crate::cli::resolve;
+use crate::engine::ports::Content;
 use crate::text;
 
 /// Bytes read at once.
@@ -40,24 +39,18 @@ pub struct Args {
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
-    let local = compose::open(&context.settings).await?;
-    let read = local.read(&args.session).await?;
-    let id = local.artifact(&read, &args.artifact).await?;
-    let (artifact, row) = local.core.get_artifact(&read, &id).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let session = resolve::session(&*of, &args.session).await?;
+    let id = resolve::artifact(&*of, &session, &args.artifact).await?;
+    let mut found = of.artifact(&session, &id).await?;
     let terminal = context.console.terminal.stdout.tty;
-    let found = Found {
-        local,
-        read,
-        artifact,
-        row,
-    };
     match &args.to {
         Some(to) if to.as_os_str() != "-" => {
             let to = destination(to, &found.artifact.path)?;
-            save(context, &found, NewFile::begin(&to, args.force)?).await?;
+            save(context, &mut found, NewFile::begin(&to, args.force)?).await?;
             report(context, &found, &to.display().to_string())
         }
-        Some(_) if terminal => show(context, &found).await,
+        Some(_) if terminal => show(context, &mut found).await,
         None if terminal => {
             let message = format!(
                 "--to: where should {} be written? Standard output is a terminal",
@@ -66,74 +59,65 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             Err(CliError::new(codes::INPUT, message)
                 .hint("--to FILE writes a file, --to - shows text here"))
         }
-        _ => copy(context, &found).await,
+        _ => copy(context, &mut found).await,
     }
 }
 
-struct Found {
-    local: Local,
-    read: SessionRead,
-    artifact: SessionArtifact,
-    row: ArtifactRow,
-}
-
-impl Found {
-    /// Passes the bytes on, step by step. They are verified when this answers well, and not before.
-    async fn bytes(
-        &self,
-        mut step: impl FnMut(&[u8], u64) -> Result<(), CliError>,
-    ) -> Result<(), CliError> {
-        let core = &self.local.core;
-        let scope = core.scope(&self.local.owner, &self.read.id);
-        let blob = &self.row.blob;
-        let opened = core.blobs.open(&scope, blob, 0).await;
-        let mut content = opened.map_err(|error| CliError::from(EngineError::from(error)))?;
-        let mut space = vec![0; STEP_BYTES];
-        let mut done_bytes = 0;
-        loop {
-            let read = content.read(&mut space).await.map_err(|error| {
-                let message = format!("artifact {} can't be read: {error}", self.artifact.id);
-                CliError::new(codes::STORE, message)
-                    .hint("rat-things doctor")
-                    .because(error)
-            })?;
-            if read == 0 {
-                return Ok(());
+/// Passes the bytes on, step by step. They are verified when this answers well, and not before.
+async fn pass_on(
+    found: &mut Content,
+    mut step: impl FnMut(&[u8], u64) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let mut space = vec![0; STEP_BYTES];
+    let mut done_bytes = 0;
+    loop {
+        let read = found.bytes.read(&mut space).await.map_err(|error| {
+            let message = format!("artifact {} can't be read: {error}", found.artifact.id);
+            match error.kind() {
+                ErrorKind::TimedOut | ErrorKind::ConnectionAborted => {
+                    CliError::new(codes::UNAVAILABLE, message).hint("get it again")
+                }
+                _ => CliError::new(codes::STORE, message).hint("rat-things doctor"),
             }
-            done_bytes += read as u64;
-            step(&space[..read], done_bytes)?;
+            .because(error)
+        })?;
+        if read == 0 {
+            return Ok(());
         }
+        done_bytes += read as u64;
+        step(&space[..read], done_bytes)?;
     }
 }
 
-async fn save(context: &Context, found: &Found, mut file: NewFile) -> Result<(), CliError> {
-    let whole_bytes = found.row.blob.size_bytes;
+async fn save(context: &Context, found: &mut Content, mut file: NewFile) -> Result<(), CliError> {
+    let whole_bytes = found.artifact.size_bytes;
     let progress = context.console.say.progress("reading");
-    found
-        .bytes(|bytes, done_bytes| {
-            file.write(bytes)?;
-            let percent = done_bytes * 100 / whole_bytes.max(1);
-            progress.step(format!(
-                "{} of {} ({percent}%)",
-                text::size(done_bytes),
-                text::size(whole_bytes)
-            ));
-            Ok(())
-        })
-        .await?;
+    pass_on(found, |bytes, done_bytes| {
+        file.write(bytes)?;
+        let percent = done_bytes * 100 / whole_bytes.max(1);
+        progress.step(format!(
+            "{} of {} ({percent}%)",
+            text::size(done_bytes),
+            text::size(whole_bytes)
+        ));
+        Ok(())
+    })
+    .await?;
     drop(progress);
     file.finish().map(drop)
 }
 
 /// Says what was saved where.
-fn report(context: &mut Context, found: &Found, to: &str) -> Result<(), CliError> {
-    let Found { artifact, row, .. } = found;
+fn report(context: &mut Context, found: &Content, to: &str) -> Result<(), CliError> {
+    let Content {
+        artifact, sha256, ..
+    } = found;
     let document = json!({
         "id": artifact.id,
         "session_id": artifact.session_id,
         "path": artifact.path,
         "size_bytes": artifact.size_bytes,
-        "sha256": row.blob.sha256,
+        "sha256": sha256,
         "saved_to": to,
     });
     context.console.out.one(&document, &artifact.id, || {
@@ -141,34 +125,34 @@ fn report(context: &mut Context, found: &Found, to: &str) -> Result<(), CliError
             .value("artifact", Cell::text(&artifact.id))
             .value("path", Cell::text(&artifact.path))
             .value("size", Cell::Size(artifact.size_bytes))
-            .value("sha256", Cell::text(&row.blob.sha256))
+            .value("sha256", Cell::maybe(sha256.as_deref(), Cell::text))
             .value("saved to", Cell::text(to))
     })
 }
 
 /// The exact bytes, to a pipe or a file.
-async fn copy(context: &mut Context, found: &Found) -> Result<(), CliError> {
+async fn copy(context: &mut Context, found: &mut Content) -> Result<(), CliError> {
     let out = &mut context.console.out;
-    found.bytes(|bytes, _| out.bytes(bytes)).await
+    pass_on(found, |bytes, _| out.bytes(bytes)).await
 }
 
 /// Text on a terminal, made harmless.
-async fn show(context: &mut Context, found: &Found) -> Result<(), CliError> {
+async fn show(context: &mut Context, found: &mut Content) -> Result<(), CliError> {
+    let path = found.artifact.path.clone();
     let refuse = |why: String| {
-        let message = format!("--to -: {} {why}", found.artifact.path);
+        let message = format!("--to -: {path} {why}");
         Err(CliError::new(codes::INPUT, message).hint("write it to a file: --to FILE"))
     };
-    if found.row.blob.size_bytes > SHOWN_MAX_BYTES {
-        let size = text::size(found.row.blob.size_bytes);
+    if found.artifact.size_bytes > SHOWN_MAX_BYTES {
+        let size = text::size(found.artifact.size_bytes);
         return refuse(format!("is too long for a terminal ({size})"));
     }
     let mut whole = Vec::new();
-    found
-        .bytes(|bytes, _| {
-            whole.extend_from_slice(bytes);
-            Ok(())
-        })
-        .await?;
+    pass_on(found, |bytes, _| {
+        whole.extend_from_slice(bytes);
+        Ok(())
+    })
+    .await?;
     match String::from_utf8(whole) {
         Ok(text) => context.console.out.lines(text),
         Err(_) => refuse("is not text".to_owned()),

@@ -1,11 +1,15 @@
 //! Values that are fine alone and contradict each other.
 
+use super::keys::API;
 use super::origin::Origin;
 use super::resolve::Decided;
 use crate::cli::out::{CliError, codes};
 
 /// Refuses contradictions; each error names where the value stands.
 pub(super) fn contradictions(decided: &Decided) -> Result<(), CliError> {
+    if decided.kind == API {
+        return server(decided);
+    }
     provider(decided)?;
     network(decided)?;
     tls(decided)
@@ -22,6 +26,33 @@ fn tls(decided: &Decided) -> Result<(), CliError> {
         }
     }
     Ok(())
+}
+
+/// What a profile of kind `api` must have, and what it can't have together.
+fn server(decided: &Decided) -> Result<(), CliError> {
+    if let Origin::Flag(flag) = decided.data_dir.origin {
+        let message =
+            format!("{flag} is for profiles of kind \"local\": a server keeps its own data");
+        return Err(CliError::new(codes::CONFIG_VALUE, message)
+            .hint("choose a profile of kind \"local\" with --profile NAME"));
+    }
+    if decided.text("base_url").is_none() {
+        let origin = decided.origin("kind");
+        let error = contradiction(&origin, "a profile of kind \"api\" needs `base_url`");
+        return Err(error.hint("base_url = \"https://agents.example.com/v1\""));
+    }
+    let sources = ["key_env", "key_file", "key_command"];
+    let given = sources
+        .iter()
+        .filter(|path| decided.origin(path) != Origin::Default);
+    let given: Vec<&str> = given.copied().collect();
+    match given.as_slice() {
+        [first, second, ..] => Err(contradiction(
+            &decided.origin(second),
+            &format!("`{first}` and `{second}` are both set; only one can be used"),
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn provider(decided: &Decided) -> Result<(), CliError> {

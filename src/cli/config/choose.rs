@@ -2,7 +2,7 @@
 
 use super::args::Overrides;
 use super::file::{File, Found, Profile};
-use super::keys::{KINDS, nearest};
+use super::keys::{API, LOCAL, nearest};
 use super::origin::{Origin, Resolved};
 use super::value::Value;
 use super::vars::Vars;
@@ -89,7 +89,7 @@ pub(super) fn refuse_other_kinds(
     name: &str,
     profile: &Profile,
 ) -> Result<(), CliError> {
-    if profile.kind == KINDS[0] {
+    if [LOCAL, API].contains(&profile.kind.as_str()) {
         return Ok(());
     }
     let at = format!("{}:{}", file.path.display(), profile.line);
@@ -98,5 +98,5 @@ pub(super) fn refuse_other_kinds(
         profile.kind
     );
     Err(CliError::new(codes::CONFIG_PROFILE, message)
-        .hint("choose a profile of kind \"local\" with --profile NAME"))
+        .hint("choose a profile of kind \"local\" or \"api\" with --profile NAME"))
 }

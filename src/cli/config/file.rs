@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Item, TableLike};
 
-use super::keys::{self, KEYS, KINDS, Key, Scope, nearest};
+use super::keys::{self, API, KEYS, Key, LOCAL, Scope, Serves, nearest};
 use super::value::Value;
 use crate::cli::out::{CliError, codes};
 
@@ -29,7 +29,7 @@ pub(super) type Values = BTreeMap<&'static str, Found>;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Profile {
     pub(super) line: usize,
-    /// One of [`KINDS`].
+    /// One of [`keys::KINDS`].
     pub(super) kind: String,
     pub(super) values: Values,
 }
@@ -89,6 +89,20 @@ pub(super) fn parse(path: &Path, text: &str) -> Result<File, CliError> {
     Ok(reader.file)
 }
 
+/// Which keys a table may hold.
+#[derive(Clone, Copy, Debug)]
+struct Place<'a> {
+    scope: Scope,
+    /// Of the profile.
+    kind: &'a str,
+}
+
+impl Place<'_> {
+    fn has(self, key: &Key) -> bool {
+        key.scope == self.scope && key.is_of(self.kind)
+    }
+}
+
 struct Reader<'a> {
     text: &'a str,
     file: File,
@@ -102,20 +116,24 @@ impl Reader<'_> {
                 "profile" => self.profiles(self.table(name, item, line)?)?,
                 "ui" => {
                     let mut values = Values::new();
-                    self.values(
-                        Scope::Ui,
-                        "ui",
-                        "",
-                        self.table(name, item, line)?,
-                        &mut values,
-                    )?;
+                    let place = Place {
+                        scope: Scope::Ui,
+                        kind: LOCAL,
+                    };
+                    self.values(place, "ui", "", self.table(name, item, line)?, &mut values)?;
                     self.file.ui = values;
                 }
-                _ => match keys::find(Scope::Top, name) {
+                _ => match keys::find(Scope::Top, LOCAL, name) {
                     Some(key) => {
                         self.file.default_profile = Some(self.value(key, name, item, line)?)
                     }
-                    None => return Err(self.unknown(Scope::Top, "", "", name, line)),
+                    None => {
+                        let place = Place {
+                            scope: Scope::Top,
+                            kind: LOCAL,
+                        };
+                        return Err(self.unknown(place, "", "", name, line));
+                    }
                 },
             }
         }
@@ -143,18 +161,22 @@ impl Reader<'_> {
             let kind = match table.get("kind") {
                 Some(item) => {
                     let line = self.line(table, "kind", item);
-                    let key = keys::find(Scope::Profile, "kind");
+                    let key = keys::find(Scope::Profile, LOCAL, "kind");
                     let key = key.expect("the table of keys has a kind");
                     match self.value(key, &format!("{shown}.kind"), item, line)?.value {
                         Value::Text(kind) => kind,
-                        _ => KINDS[0].to_owned(),
+                        _ => LOCAL.to_owned(),
                     }
                 }
-                None => KINDS[0].to_owned(),
+                None => LOCAL.to_owned(),
             };
             // The keys of a kind that this build does not have are not known to it.
-            if kind == KINDS[0] {
-                self.values(Scope::Profile, &shown, "", table, &mut values)?;
+            if [LOCAL, API].contains(&kind.as_str()) {
+                let place = Place {
+                    scope: Scope::Profile,
+                    kind: &kind,
+                };
+                self.values(place, &shown, "", table, &mut values)?;
             }
             self.file
                 .profiles
@@ -166,7 +188,7 @@ impl Reader<'_> {
     /// Reads the keys of `table`, which is called `shown` and stands at `prefix` below its scope.
     fn values(
         &self,
-        scope: Scope,
+        place: Place<'_>,
         shown: &str,
         prefix: &str,
         table: &dyn TableLike,
@@ -176,13 +198,13 @@ impl Reader<'_> {
             let line = self.line(table, name, item);
             let path = format!("{prefix}{name}");
             let shown_key = format!("{shown}.{name}");
-            if let Some(key) = keys::find(scope, &path) {
+            if let Some(key) = keys::find(place.scope, place.kind, &path) {
                 into.insert(key.path, self.value(key, &shown_key, item, line)?);
-            } else if prefix.is_empty() && sections(scope).any(|section| section == name) {
+            } else if prefix.is_empty() && sections(place).any(|section| section == name) {
                 let below = self.table(&shown_key, item, line)?;
-                self.values(scope, &shown_key, &format!("{name}."), below, into)?;
+                self.values(place, &shown_key, &format!("{name}."), below, into)?;
             } else {
-                return Err(self.unknown(scope, shown, prefix, name, line));
+                return Err(self.unknown(place, shown, prefix, name, line));
             }
         }
         Ok(())
@@ -220,7 +242,7 @@ impl Reader<'_> {
 
     fn unknown(
         &self,
-        scope: Scope,
+        place: Place<'_>,
         shown: &str,
         prefix: &str,
         name: &str,
@@ -235,15 +257,25 @@ impl Reader<'_> {
             codes::CONFIG_KEY,
             format!("{} is not a known key", self.at(line, &full)),
         );
-        let siblings = siblings(scope, prefix);
+        let siblings = siblings(place, prefix);
         if let Some(near) = nearest(name, siblings.iter().map(String::as_str)) {
             return error.hint(format!("did you mean `{near}`?"));
         }
         // The right key in the wrong table.
-        match KEYS
+        let mut named = KEYS
             .iter()
-            .find(|key| key.path.rsplit('.').next() == Some(name))
+            .filter(|key| key.path.rsplit('.').next() == Some(name));
+        match named
+            .clone()
+            .find(|key| key.is_of(place.kind))
+            .or_else(|| named.next())
         {
+            Some(Key {
+                serves: Serves::Kind(other),
+                ..
+            }) if place.scope == Scope::Profile && place.kind != *other => {
+                error.hint(format!("`{name}` belongs to profiles of kind {other:?}"))
+            }
             Some(key) => error.hint(format!("`{name}` belongs into {}", home_of(key))),
             None => error.hint(format!("keys here: {}", siblings.join(", "))),
         }
@@ -260,21 +292,21 @@ impl Reader<'_> {
 }
 
 /// Tables below the table of a scope.
-fn sections(scope: Scope) -> impl Iterator<Item = &'static str> {
+fn sections(place: Place<'_>) -> impl Iterator<Item = &'static str> {
     KEYS.iter()
-        .filter(move |key| key.scope == scope)
+        .filter(move |key| place.has(key))
         .filter_map(|key| Some(key.path.split_once('.')?.0))
 }
 
 /// Names that may stand beside each other at `prefix`, tables included.
-fn siblings(scope: Scope, prefix: &str) -> Vec<String> {
+fn siblings(place: Place<'_>, prefix: &str) -> Vec<String> {
     let mut names: Vec<String> = KEYS
         .iter()
-        .filter(|key| key.scope == scope)
+        .filter(|key| place.has(key))
         .filter_map(|key| key.path.strip_prefix(prefix)?.split('.').next())
         .map(str::to_owned)
         .collect();
-    if scope == Scope::Top {
+    if place.scope == Scope::Top {
         names.extend(["profile".to_owned(), "ui".to_owned()]);
     }
     names.dedup();

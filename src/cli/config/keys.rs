@@ -13,10 +13,21 @@ pub(super) enum Scope {
     Ui,
 }
 
+/// Which profiles have a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Serves {
+    /// Those of one kind.
+    Kind(&'static str),
+    /// All that this build can use.
+    Every,
+}
+
 /// One key.
 #[derive(Debug)]
 pub(super) struct Key {
     pub(super) scope: Scope,
+    /// Of what matters to [`Scope::Profile`] alone.
+    pub(super) serves: Serves,
     /// Path below the scope's table.
     pub(super) path: &'static str,
     pub(super) kind: Type,
@@ -34,6 +45,7 @@ pub(super) struct Key {
 const fn key(scope: Scope, path: &'static str, kind: Type, meaning: &'static str) -> Key {
     Key {
         scope,
+        serves: Serves::Every,
         path,
         kind,
         default: None,
@@ -49,7 +61,17 @@ const fn top(path: &'static str, kind: Type, meaning: &'static str) -> Key {
 }
 
 const fn profile(path: &'static str, kind: Type, meaning: &'static str) -> Key {
-    key(Scope::Profile, path, kind, meaning)
+    Key {
+        serves: Serves::Kind(LOCAL),
+        ..key(Scope::Profile, path, kind, meaning)
+    }
+}
+
+const fn api(path: &'static str, kind: Type, meaning: &'static str) -> Key {
+    Key {
+        serves: Serves::Kind(API),
+        ..key(Scope::Profile, path, kind, meaning)
+    }
 }
 
 const fn ui(path: &'static str, kind: Type, meaning: &'static str) -> Key {
@@ -72,9 +94,22 @@ impl Key {
         self
     }
 
+    const fn every(mut self) -> Key {
+        self.serves = Serves::Every;
+        self
+    }
+
     const fn flag(mut self, flag: &'static str) -> Key {
         self.flag = Some(flag);
         self
+    }
+
+    /// Whether profiles of this kind have it.
+    pub(super) fn is_of(&self, kind: &str) -> bool {
+        match self.serves {
+            Serves::Kind(only) => only == kind,
+            Serves::Every => true,
+        }
     }
 
     /// The key as it is called everywhere: `provider.model`, `ui.color`.
@@ -86,8 +121,12 @@ impl Key {
     }
 }
 
-/// Kinds of profile that a file may hold; this build has the first.
-pub(super) const KINDS: &[&str] = &["local", "aws", "api"];
+/// Sessions live in a store on this machine.
+pub(super) const LOCAL: &str = "local";
+/// Sessions live on an Agents API server.
+pub(super) const API: &str = "api";
+/// Kinds of profile that a file may hold; this build has all but `aws`.
+pub(super) const KINDS: &[&str] = &[LOCAL, "aws", API];
 
 /// A day, which bounds every wait.
 const DAY_MS: u64 = 86_400_000;
@@ -105,9 +144,41 @@ pub(super) static KEYS: &[Key] = &[
     profile(
         "kind",
         Type::OneOf(KINDS),
-        "Where Sessions live. This build has `local` only.",
+        "Where Sessions live: `local`, in a store on this machine; `api`, on a server of the Agents API. This build does not have `aws`.",
     )
-    .default("local"),
+    .default(LOCAL)
+    .every(),
+    api(
+        "base_url",
+        Type::BaseUrl,
+        "With `api`: where the server is, its version included, such as `https://agents.example.com/v1`.",
+    ),
+    api(
+        "key_env",
+        Type::VariableName,
+        "With `api`: variable that holds the access key. Never the key itself.",
+    ),
+    api(
+        "key_file",
+        Type::Path,
+        "With `api`: file that holds the access key, and that nobody else can read.",
+    ),
+    api(
+        "key_command",
+        Type::Command,
+        "With `api`: program that prints the access key.",
+    ),
+    api(
+        "ca_file",
+        Type::Path,
+        "With `api`: certificates (PEM) of the authorities that are trusted instead of the system's.",
+    ),
+    api(
+        "timeout_s",
+        Type::Whole(1..=3_600),
+        "With `api`: how long a request may take, with all its repetitions.",
+    )
+    .default("30"),
     profile(
         "data_dir",
         Type::Path,
@@ -123,7 +194,8 @@ pub(super) static KEYS: &[Key] = &[
     )
     .default("false")
     .env("RAT_THINGS_READ_ONLY")
-    .flag("--read-only"),
+    .flag("--read-only")
+    .every(),
     profile(
         "provider.kind",
         Type::OneOf(&["demo", "responses"]),
@@ -154,7 +226,8 @@ pub(super) static KEYS: &[Key] = &[
         Type::Text,
         "Model of Sessions that name neither a model nor an Agent.",
     )
-    .env("RAT_THINGS_MODEL"),
+    .env("RAT_THINGS_MODEL")
+    .every(),
     profile(
         "provider.timeout_ms",
         Type::Whole(1_000..=DAY_MS),
@@ -323,10 +396,10 @@ pub(super) static KEYS: &[Key] = &[
     .default("relative"),
 ];
 
-/// The key at `path` of a scope's table.
-pub(super) fn find(scope: Scope, path: &str) -> Option<&'static Key> {
+/// The key at `path` of a scope's table, in a profile of this kind.
+pub(super) fn find(scope: Scope, kind: &str, path: &str) -> Option<&'static Key> {
     KEYS.iter()
-        .find(|key| key.scope == scope && key.path == path)
+        .find(|key| key.scope == scope && key.is_of(kind) && key.path == path)
 }
 
 /// Every variable that overrides a key: its name, the key, and what the key is for.

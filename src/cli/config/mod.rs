@@ -29,7 +29,8 @@ pub use data_dir::{prepare_data_dir, private_file};
 pub use keys::variables;
 pub use origin::{Entry, Origin, Resolved};
 pub use settings::{
-    DaemonSettings, IsolationChoice, LimitSettings, NetworkChoice, ProviderKind, ProviderSettings,
+    DaemonSettings, IsolationChoice, KeyOrigin, LimitSettings, NetworkChoice, ProviderKind,
+    ProviderSettings,
 };
-pub use settings::{RecoveryChoice, SandboxSettings, Settings, UiSettings};
+pub use settings::{RecoveryChoice, SandboxSettings, ServerSettings, Settings, UiSettings};
 pub use vars::Vars;

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::args::Overrides;
 use super::file::{File, Found, Profile};
-use super::keys::{KEYS, Key, Scope};
+use super::keys::{KEYS, Key, LOCAL, Scope};
 use super::origin::{Entry, Origin, Resolved};
 use super::value::Value;
 use super::vars::Vars;
@@ -20,6 +20,8 @@ use crate::cli::out::{CliError, codes};
 pub(super) struct Decided {
     pub(super) profile: Resolved<String>,
     pub(super) data_dir: Resolved<PathBuf>,
+    /// Kind of the profile.
+    pub(super) kind: String,
     values: BTreeMap<&'static str, Resolved<Value>>,
     file: PathBuf,
 }
@@ -35,6 +37,7 @@ impl Decided {
         let mut decided = Decided {
             data_dir: data_dir(file, &profile.value, table, vars, flags)?,
             profile,
+            kind: table.map_or(LOCAL, |table| &table.kind).to_owned(),
             values: BTreeMap::new(),
             file: file.path.clone(),
         };
@@ -125,9 +128,10 @@ impl Decided {
             .map_or(Origin::Default, |resolved| resolved.origin.clone())
     }
 
-    /// Every key in the order of the table.
+    /// Every key that profiles of this kind have, in the order of the table.
     pub(super) fn entries(&self) -> Vec<Entry> {
-        KEYS.iter().map(|key| self.entry(key)).collect()
+        let keys = KEYS.iter().filter(|key| key.is_of(&self.kind));
+        keys.map(|key| self.entry(key)).collect()
     }
 
     fn entry(&self, key: &Key) -> Entry {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::args::Overrides;
 use super::check;
 use super::file::{self, File};
+use super::keys::API;
 use super::locate;
 use super::origin::{Entry, Origin, Resolved};
 use super::resolve::Decided;
@@ -22,6 +23,8 @@ pub struct Settings {
     pub profile: Resolved<String>,
     /// Absolute path of the data directory. It may not exist yet: see [`super::prepare_data_dir`].
     pub data_dir: Resolved<PathBuf>,
+    /// The server where Sessions live; `None`: they live in the data directory.
+    pub server: Option<ServerSettings>,
     /// Commands that change something are refused.
     pub read_only: bool,
     /// The model.
@@ -35,6 +38,32 @@ pub struct Settings {
     /// What a person sees.
     pub ui: UiSettings,
     decided: Decided,
+}
+
+/// A profile of kind `api`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerSettings {
+    /// With the version of the API, without the path of a call.
+    pub base_url: String,
+    /// Where the access key comes from.
+    pub key: KeyOrigin,
+    /// Certificates that are trusted instead of the system's.
+    pub ca_file: Option<PathBuf>,
+    /// How long a request may take, with all its repetitions.
+    pub timeout_ms: u64,
+}
+
+/// Where an access key comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyOrigin {
+    /// There is none.
+    Nowhere,
+    /// This variable.
+    Env(String),
+    /// This file.
+    File(PathBuf),
+    /// Program and arguments that print it. May hold secrets: never show it.
+    Command(Vec<String>),
 }
 
 /// Which model port is used.
@@ -190,6 +219,7 @@ impl Settings {
             config_file,
             profile: decided.profile.clone(),
             data_dir: decided.data_dir.clone(),
+            server: server(&decided, vars),
             read_only: decided.flag("read_only"),
             provider: provider(&decided),
             sandbox: sandbox(&decided, vars),
@@ -210,6 +240,20 @@ impl Settings {
         self.decided.origin(key)
     }
 
+    /// The model of Sessions that name neither a model nor an Agent.
+    pub fn default_model(&self) -> Option<String> {
+        let here = self.server.is_none() && self.provider.kind == ProviderKind::Demo;
+        let demo = || here.then(|| "demo".to_owned());
+        self.provider.model.clone().or_else(demo)
+    }
+
+    /// Whether the demo model answers because nobody chose any.
+    pub fn answers_with_demo_by_default(&self) -> bool {
+        self.server.is_none()
+            && self.provider.kind == ProviderKind::Demo
+            && !self.provider.configured
+    }
+
     /// Refuses to change anything in read-only mode. `what` is the command as it was typed.
     ///
     /// # Errors
@@ -224,6 +268,29 @@ impl Settings {
             format!("{what} would change something, and read-only mode is on ({origin})"),
         ))
     }
+}
+
+fn server(decided: &Decided, vars: &Vars) -> Option<ServerSettings> {
+    if decided.kind != API {
+        return None;
+    }
+    let path = |key: &str| {
+        let text = decided.text(key)?;
+        locate::expand_home(&text, vars)
+    };
+    let command = decided.texts("key_command");
+    let key = match (decided.text("key_env"), path("key_file")) {
+        (Some(name), _) => KeyOrigin::Env(name),
+        (None, Some(file)) => KeyOrigin::File(file),
+        (None, None) if command.is_empty() => KeyOrigin::Nowhere,
+        (None, None) => KeyOrigin::Command(command),
+    };
+    Some(ServerSettings {
+        base_url: decided.text("base_url").unwrap_or_default(),
+        key,
+        ca_file: path("ca_file"),
+        timeout_ms: decided.whole("timeout_s") * 1_000,
+    })
 }
 
 fn provider(decided: &Decided) -> ProviderSettings {

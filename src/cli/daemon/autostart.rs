@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::lock::{self, Held, Note};
 use crate::cli::Context;
 use crate::cli::compose::{self, Places};
-use crate::cli::config::{Origin, private_file};
+use crate::cli::config::private_file;
 use crate::cli::out::{CliError, codes};
 
 /// A daemon that starts with a longer log begins a new one.
@@ -108,15 +108,13 @@ fn cannot(error: std::io::Error) -> CliError {
     CliError::new(codes::UNAVAILABLE, error.to_string())
 }
 
-/// The arguments that make this program use the same profile and data directory.
+/// The arguments that make this program use the same profile and data directory, whatever the configuration chooses by then.
 pub(super) fn profile_args(context: &Context) -> Vec<String> {
     let settings = &context.settings;
-    let mut args = vec![
+    vec![
         "--data-dir".to_owned(),
         settings.data_dir.value.display().to_string(),
-    ];
-    if settings.profile.origin != Origin::Default {
-        args.extend(["--profile".to_owned(), settings.profile.value.clone()]);
-    }
-    args
+        "--profile".to_owned(),
+        settings.profile.value.clone(),
+    ]
 }

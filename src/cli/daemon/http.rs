@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use super::tls::TlsFiles;
 use crate::cli::compose::Local;
 use crate::cli::out::{CliError, codes};
+use crate::engine::measure::Measures;
 use crate::server::{Access, Server};
 
 /// Answers that are under way get this long when the daemon stops.
@@ -77,6 +78,7 @@ pub(super) struct Face {
 pub(super) async fn begin(
     local: &Local,
     serve: Serve,
+    measures: Measures,
     stopped: watch::Receiver<bool>,
 ) -> Result<Face, CliError> {
     serve.check()?;
@@ -85,6 +87,7 @@ pub(super) async fn begin(
         Some(files) => Some(files.follow(stopped.clone())?),
         None => None,
     };
+    let counting = stopped.clone();
     let access = match serve.no_auth {
         true => Access::Open {
             owner: local.owner.clone(),
@@ -107,12 +110,15 @@ pub(super) async fn begin(
     };
     let listener = TcpListener::bind(serve.address).await.map_err(cannot)?;
     let address = listener.local_addr().map_err(cannot)?;
-    let server =
-        Server::new(local.core.clone(), access, stopped).limited(serve.requests_per_second);
+    let server = Server::new(local.core.clone(), access, stopped)
+        .limited(serve.requests_per_second)
+        .through(tls)
+        .showing(measures.clone());
+    tokio::spawn(measures.census.run(counting));
     Ok(Face {
         address,
         is_tls,
-        serving: tokio::spawn(server.serve(listener, tls)),
+        serving: tokio::spawn(server.serve(listener)),
     })
 }
 

@@ -1,5 +1,6 @@
 //! `daemon run`: dispatch until asked to stop, or until there has been nothing to do for a while.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -9,7 +10,7 @@ use tokio::time::Instant;
 use super::RunArgs;
 use super::drain::{GIVE_BACK_MS, drain, end_others};
 use super::http::{self, Face, Serve};
-use super::lock::{self, Note};
+use super::lock::{self, Held, Note};
 use super::tls::TlsFiles;
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
@@ -17,6 +18,7 @@ use crate::cli::config::Origin;
 use crate::cli::out::{CliError, codes};
 use crate::engine::dispatch::Dispatcher;
 use crate::engine::keys::{AGENDA_SHARDS, Group, agenda_partition};
+use crate::engine::measure::{Census, MeasuredStore, Measures};
 use crate::engine::ports::Range;
 
 /// How often the daemon looks whether it is needed.
@@ -29,33 +31,30 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
     context.settings.may_change("daemon run")?;
     let background = args.background;
     let serve = to_serve(context, args);
-    let local = compose::open(&context.settings).await?;
-    let given = match background {
-        true => lock::inherit(&local.places).map_err(cannot_lock)?,
-        false => None,
-    };
-    let taken = match given {
-        Some(held) => Some(held),
-        None => lock::take(&local.places).map_err(cannot_lock)?,
-    };
-    let Some(mut held) = taken else {
-        if background {
-            // Another one is there, which is what was wanted.
-            return Ok(());
-        }
-        return Err(CliError::new(
-            codes::CONFLICT,
-            "a daemon runs already for this data directory",
-        )
-        .hint("rat-things daemon status"));
+    let mut local = compose::open(&context.settings).await?;
+    let store = Arc::new(MeasuredStore::new(local.core.store));
+    let store_counts = store.counts();
+    local.core.store = store;
+    let Some(mut held) = hold(&local, background)? else {
+        // Another one is there, which is what was wanted.
+        return Ok(());
     };
     sign(&local, None)?;
     let mut signals = Signals::new(background)?;
     let environments = compose::environments(&context.settings, &local.places)?;
     let compute = compose::worker_pool(&context.settings, &local.places, worker_args(context));
     let (stop, stopped) = watch::channel(false);
-    let face = face(context, &local, serve, background, &stopped).await?;
     let dispatcher = Dispatcher::new(local.core.clone(), compute.compute(), environments);
+    let measures = Measures {
+        store: store_counts,
+        dispatch: dispatcher.counts(),
+        deliveries: Arc::default(),
+        census: Census::begin(local.core.clone()),
+    };
+    let face = match serve {
+        Some(serve) => face(context, &local, serve, background, measures, &stopped).await?,
+        None => None,
+    };
     let tidying = tokio::spawn(local.core.clone().keep_tidy(stopped.clone()));
     let dispatching = tokio::spawn(dispatcher.run(stopped));
     compose::sweep(&local.places).await;
@@ -97,6 +96,24 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
     Ok(())
 }
 
+/// The right to be the daemon; `None` if another one has it and that is as good.
+fn hold(local: &Local, background: bool) -> Result<Option<Held>, CliError> {
+    let given = match background {
+        true => lock::inherit(&local.places).map_err(cannot_lock)?,
+        false => None,
+    };
+    let taken = match given {
+        Some(held) => Some(held),
+        None => lock::take(&local.places).map_err(cannot_lock)?,
+    };
+    if taken.is_none() && !background {
+        let message = "a daemon runs already for this data directory";
+        let error = CliError::new(codes::CONFLICT, message);
+        return Err(error.hint("rat-things daemon status"));
+    }
+    Ok(taken)
+}
+
 fn cannot_lock(error: std::io::Error) -> CliError {
     let message = format!("cannot lock the data directory: {error}");
     CliError::new(codes::UNAVAILABLE, message)
@@ -126,12 +143,12 @@ fn to_serve(context: &Context, args: &RunArgs) -> Option<Serve> {
 async fn face(
     context: &mut Context,
     local: &Local,
-    serve: Option<Serve>,
+    serve: Serve,
     background: bool,
+    measures: Measures,
     stopped: &watch::Receiver<bool>,
 ) -> Result<Option<Face>, CliError> {
-    let Some(serve) = serve else { return Ok(None) };
-    let face = match http::begin(local, serve, stopped.clone()).await {
+    let face = match http::begin(local, serve, measures, stopped.clone()).await {
         Ok(face) => face,
         Err(error) if background => {
             let said = format!("works without HTTP: {error}");

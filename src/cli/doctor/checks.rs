@@ -2,6 +2,7 @@
 
 use super::check::Check;
 use super::processes::workers_of;
+use super::server;
 use crate::cli::Context;
 use crate::cli::compose::{self, Local, Places};
 use crate::cli::config::{IsolationChoice, Origin, ProviderKind, prepare_data_dir};
@@ -19,6 +20,11 @@ const LOOKED_AT: usize = 10_000;
 
 /// Everything, as far as it can be looked at.
 pub(super) async fn all(context: &Context) -> Vec<Check> {
+    if let Some(settings) = &context.settings.server {
+        let mut checks = vec![configuration(context)];
+        checks.extend(server::all(context, settings).await);
+        return checks;
+    }
     let mut checks = vec![configuration(context), data_directory(context)];
     let places = Places {
         root: context.settings.data_dir.value.clone(),
@@ -245,7 +251,7 @@ fn provider(context: &Context) -> Check {
     }
 }
 
-fn is_program(program: &str, context: &Context) -> bool {
+pub(super) fn is_program(program: &str, context: &Context) -> bool {
     let executable = |path: &std::path::Path| {
         use std::os::unix::fs::PermissionsExt;
         path.metadata()

@@ -3,6 +3,7 @@
 mod check;
 mod checks;
 mod processes;
+mod server;
 
 use self::check::{Check, Verdict};
 use super::Context;

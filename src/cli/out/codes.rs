@@ -55,6 +55,8 @@ codes! {
     STORE = "RT-0222", Usage, "The store cannot be used until somebody mends it: full disk, no permission, damage, a newer schema.";
     /// An archive that is not whole.
     ARCHIVE = "RT-0223", Usage, "The archive is not what an export writes, or is damaged; nothing was imported.";
+    /// What a profile's Sessions do not offer.
+    LACKING = "RT-0224", Usage, "The profile's deployment does not have what the command needs: a store at hand, or an addition to the Agents API. Nothing happened.";
     /// Anything that does not exist.
     NOT_FOUND = "RT-0300", NotFound, "What was named does not exist, was deleted, or is not yours.";
     /// Anything about credentials.

@@ -2,13 +2,12 @@
 
 use crate::api::{FunctionOutput, InputEvent, RequiredAction, ToolResultInput};
 use crate::cli::Context;
-use crate::cli::compose::{self, Local};
-use crate::cli::daemon;
+use crate::cli::compose;
 use crate::cli::input;
 use crate::cli::key::KeyArgs;
 use crate::cli::out::{CliError, codes};
-use crate::engine::ids::SessionId;
-use crate::engine::view::turn_id;
+use crate::cli::resolve;
+use crate::engine::ports::Deployment;
 
 /// Answer a function call that a Turn waits for.
 #[derive(Debug, clap::Args)]
@@ -39,15 +38,18 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         Some(given) => Some(input::text(given, "--result")?),
         None => None,
     };
-    let local = compose::open(&context.settings).await?;
-    let session = local.session(&args.session).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let session = resolve::session(&*of, &args.session).await?;
     let key = args.key.take();
-    let earlier = local.core.answered_call(&session, key.as_str()).await?;
+    let call = args.call.as_deref();
+    // With its key, an answer can be given again when the call is long over.
+    let earlier = match key.given() {
+        true => of.answered_call(&session, key.as_str(), call).await?,
+        false => None,
+    };
     let (call_id, turn_id) = match earlier {
-        Some((call, turn)) if args.call.as_ref().is_none_or(|asked| *asked == call) => {
-            (call, turn_id(&session, turn))
-        }
-        _ => open_call(&local, &session, args.call.as_deref()).await?,
+        Some(answered) => answered,
+        None => open_call(&*of, &session, call).await?,
     };
     let event = InputEvent::ToolResult(ToolResultInput {
         call_id,
@@ -56,18 +58,18 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         error: args.error.clone(),
         output: output.map(FunctionOutput::Text),
     });
-    let accepted = super::send::submit(&local, &session, &key, event).await?;
-    daemon::ensure(context, &local.places).await;
-    super::send::print_receipt(context, &session, &accepted)
+    let submitted = super::send::submit(&*of, &session, &key, event).await?;
+    of.ensure_daemon(context).await;
+    super::send::print_receipt(context, &submitted.receipt)
 }
 
 /// The call that is meant, with its Turn: of those that are open, the one that is named, or the only one.
 async fn open_call(
-    local: &Local,
-    session: &SessionId,
+    of: &dyn Deployment,
+    session: &str,
     named: Option<&str>,
 ) -> Result<(String, String), CliError> {
-    let resource = local.core.get_session(&local.owner, session).await?;
+    let resource = of.session(session).await?;
     let open: Vec<(String, String)> = resource
         .required_actions
         .iter()

@@ -4,6 +4,7 @@ use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::CliError;
 use crate::cli::page::{Order, PageArgs, more};
+use crate::cli::resolve;
 use crate::cli::show;
 
 /// List the files that a Session's Turns left in /workspace/outputs.
@@ -23,17 +24,18 @@ pub struct Args {
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
-    let local = compose::open(&context.settings).await?;
-    let read = local.read(&args.session).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let of = &*of;
+    let session = &resolve::session(of, &args.session).await?;
     let turn = match &args.turn {
-        Some(typed) => Some(local.turn(&read, typed).await?),
+        Some(typed) => Some(resolve::turn(of, session, typed).await?),
         None => None,
     };
-    let (core, read) = (&local.core, &read);
+    let turn = turn.as_deref();
     let page = args
         .page
         .fetch(Order::Desc, |query| async move {
-            core.list_artifacts(read, turn, &query).await
+            of.list_artifacts(session, turn, &query).await
         })
         .await?;
     context.console.out.list(

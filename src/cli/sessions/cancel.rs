@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
-use crate::api::{CancelInput, InputEvent, Words};
+use crate::api::{Became, CancelInput, InputEvent, NothingToDo, Words};
 use crate::cli::Context;
-use crate::cli::compose::{self, Local};
-use crate::cli::daemon;
-use crate::cli::follow::Until;
+use crate::cli::compose;
+use crate::cli::deployed::Deployed;
+use crate::cli::follow::{From, Until};
 use crate::cli::key::KeyArgs;
 use crate::cli::out::{CliError, Kind, codes};
-use crate::cli::runs::process_of;
-use crate::engine::read::SessionRead;
-use crate::engine::receipt::Outcome;
+use crate::cli::resolve;
+use crate::engine::ports::Goes;
 
 /// How long a cancel waits for the Turn's end before it says that it still goes on.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -37,32 +36,35 @@ pub struct Args {
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     context.settings.may_change("sessions cancel")?;
-    let local = compose::open(&context.settings).await?;
-    let read = local.read(&args.session).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let session = resolve::session(&*of, &args.session).await?;
+    of.session(&session).await?;
     let turn_id = match &args.turn {
-        Some(typed) => {
-            let number = local.turn(&read, typed).await?;
-            Some(crate::engine::view::turn_id(&read.id, number))
-        }
+        Some(typed) => Some(resolve::turn(&*of, &session, typed).await?),
         None => None,
     };
     let event = InputEvent::Cancel(CancelInput { turn_id });
-    let accepted = super::send::submit(&local, &read.id, &args.key.take(), event).await?;
-    let outcome = accepted.receipt.outcomes.first().cloned();
-    if let Some(Outcome::Cancelling { turn }) = outcome {
-        daemon::ensure(context, &local.places).await;
+    let submitted = super::send::submit(&*of, &session, &args.key.take(), event).await?;
+    let outcome = submitted.receipt.outcomes.first();
+    // Where nothing is told, it is the Turn that was active.
+    let ending = match (outcome, &submitted.goes) {
+        (Some(Became::Cancelling { turn_id }), _) | (None, Goes::To(turn_id)) => Some(turn_id),
+        _ => None,
+    };
+    if let Some(turn) = ending {
+        of.ensure_daemon(context).await;
         if !args.no_wait {
-            let ended = wait_for_end(context, &local, &read, turn).await;
+            let ended = wait_for_end(context, &of, &session, turn).await;
             if ended.is_err() {
-                super::send::print_receipt(context, &read.id, &accepted)?;
+                super::send::print_receipt(context, &submitted.receipt)?;
             }
             ended?;
         }
     }
-    super::send::print_receipt(context, &read.id, &accepted)?;
+    super::send::print_receipt(context, &submitted.receipt)?;
     match outcome {
-        Some(Outcome::Nothing {
-            result: crate::engine::input::NoOp::AnotherTurnActive,
+        Some(Became::Nothing {
+            result: NothingToDo::AnotherTurnActive,
             ..
         }) => Err(CliError::new(
             codes::CONFLICT,
@@ -75,29 +77,22 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
 /// A cancel is reported done only when its Turn has ended.
 async fn wait_for_end(
     context: &Context,
-    local: &Local,
-    read: &SessionRead,
-    turn: u64,
+    of: &Deployed,
+    session: &str,
+    turn: &str,
 ) -> Result<(), CliError> {
-    let unknown = |message: &str| {
-        CliError::new(codes::UNKNOWN_OUTCOME, message)
-            .hint(format!("rat-things sessions explain {}", read.id))
-    };
+    let unknown =
+        |message: &str| CliError::new(codes::UNKNOWN_OUTCOME, message).hint(of.look_into(session));
     let say = &context.console.say;
     // With neither a daemon nor a worker there is nobody to wait for.
-    let worker = read
-        .head
-        .fence
-        .lease
-        .as_ref()
-        .and_then(|lease| compose::is_alive(process_of(&lease.execution.0)));
-    if worker != Some(true) && daemon::running(&local.places).is_none() {
+    if !of.is_worked_on(session).await? {
         return Err(unknown(
             "the cancel is accepted; the turn ends when a daemon runs again",
         ));
     }
     let progress = say.progress("cancelling");
-    let over = super::wait::until_over(local, &read.id, Until::Turn(turn), Some(PATIENCE)).await;
+    let from = From::Turn(turn.to_owned());
+    let over = super::wait::until_over(&**of, session, from, Until::OneTurn, Some(PATIENCE)).await;
     drop(progress);
     match over {
         Ok(_) => {}
@@ -108,7 +103,7 @@ async fn wait_for_end(
         }
         Err(error) => return Err(error),
     }
-    let (turn, _) = local.core.get_turn(read, turn).await?;
+    let turn = of.turn(session, turn).await?.turn;
     say.note(format!("{} is {}", turn.id, turn.status.as_str()));
     Ok(())
 }

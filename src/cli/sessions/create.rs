@@ -9,14 +9,13 @@ use crate::api::{
     SessionAgentParams, SessionCreateParams, SessionInput,
 };
 use crate::cli::Context;
-use crate::cli::compose::{self, Local};
-use crate::cli::config::ProviderKind;
-use crate::cli::follow::{Followed, Until, follow, verdict};
+use crate::cli::compose;
+use crate::cli::follow::{Followed, From, Until, follow, verdict};
 use crate::cli::input;
 use crate::cli::key::KeyArgs;
 use crate::cli::out::{CliError, codes};
-use crate::cli::{daemon, show};
-use crate::engine::ids::SessionId;
+use crate::cli::{resolve, show};
+use crate::engine::ports::Deployment;
 
 /// Create a Session, usually with a first message.
 #[derive(Debug, clap::Args)]
@@ -96,73 +95,59 @@ enum Network {
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     context.settings.may_change("sessions create")?;
     let (params, has_input) = params(context, &args)?;
-    let local = compose::open(&context.settings).await?;
-    let params = named_agent(&local, params).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let params = named_agent(&*of, params).await?;
     let key = args.key.clone().take();
-    let created = local
-        .core
-        .create_session(&local.owner, Some(key.as_str()), &params)
+    let created = of
+        .create_session(key.as_str(), &params)
         .await
         .map_err(|error| key.explain(error))?;
-    if context.settings.provider.kind == ProviderKind::Demo && !context.settings.provider.configured
-    {
+    if context.settings.answers_with_demo_by_default() {
         context
             .console
             .say
             .note("no provider is configured: the demo model answers (docs/configuration.md)");
     }
     if has_input {
-        daemon::ensure(context, &local.places).await;
+        of.ensure_daemon(context).await;
     }
     let wait = args.wait || (!args.no_wait && context.console.terminal.stdout.tty);
-    finish(context, &local, &created.session, wait && has_input, 1).await
+    match wait && has_input {
+        true => finish(context, &*of, &created.id, From::Behind(None)).await,
+        false => print(context, &created),
+    }
 }
 
-/// After something was accepted: follow it, or show the Session.
+/// After something was accepted: follow the Turn that it goes to.
 pub(super) async fn finish(
     context: &mut Context,
-    local: &Local,
-    session: &SessionId,
-    wait: bool,
-    turn: u64,
+    of: &dyn Deployment,
+    session: &str,
+    from: From,
 ) -> Result<(), CliError> {
-    let transcript = context.console.out.format().is_for_people();
-    let mut followed = None;
-    if wait && transcript {
-        context.console.say.note(format!("session {session}"));
-        let console = &mut context.console;
-        let end = follow(
-            local,
-            &mut console.out,
-            &console.say,
-            session,
-            turn,
-            Until::Turn(turn),
-        )
-        .await?;
-        if end == Followed::Detached {
-            console.say.note("detached; the work goes on");
-            console
-                .say
-                .hint(format!("rat-things sessions wait {session}"));
-            return Ok(());
-        }
-        followed = Some(end);
-        next_steps(context, session, end);
-    } else {
-        if wait {
-            followed =
-                Some(super::wait::until_over(local, session, Until::Turn(turn), None).await?);
-        }
-        let resource = local.core.get_session(&local.owner, session).await?;
-        print(context, &resource)?;
+    if !context.console.out.format().is_for_people() {
+        let over = super::wait::until_over(of, session, from, Until::OneTurn, None).await?;
+        print(context, &of.session(session).await?)?;
+        return verdict(over);
     }
-    followed.map_or(Ok(()), verdict)
+    context.console.say.note(format!("session {session}"));
+    let console = &mut context.console;
+    let (out, say) = (&mut console.out, &console.say);
+    let end = follow(of, out, say, session, from, Until::OneTurn).await?;
+    if end == Followed::Detached {
+        console.say.note("detached; the work goes on");
+        console
+            .say
+            .hint(format!("rat-things sessions wait {session}"));
+        return Ok(());
+    }
+    next_steps(context, session, end);
+    verdict(end)
 }
 
 /// The three commands that come next.
-fn next_steps(context: &Context, session: &SessionId, end: Followed) {
-    let short: String = session.as_str().chars().take(13).collect();
+fn next_steps(context: &Context, session: &str, end: Followed) {
+    let short: String = session.chars().take(13).collect();
     if end == Followed::Waits {
         let answer = format!("rat-things sessions answer {short} --result '…'");
         return context.console.say.hint(answer);
@@ -197,12 +182,7 @@ fn from_options(context: &Context, args: &Args) -> Result<SessionCreateParams, C
         .as_deref()
         .map(|given| input::text(given, "--input"))
         .transpose()?;
-    let provider = &context.settings.provider;
-    let default_model = match (&provider.model, provider.kind) {
-        (Some(model), _) => Some(model.clone()),
-        (None, ProviderKind::Demo) => Some("demo".to_owned()),
-        (None, ProviderKind::Responses) => None,
-    };
+    let default_model = context.settings.default_model();
     let model = args
         .model
         .clone()
@@ -272,11 +252,11 @@ fn environment(args: &Args) -> Result<EnvironmentParam, CliError> {
 
 /// A prefix of an Agent's id becomes the whole id.
 async fn named_agent(
-    local: &Local,
+    of: &dyn Deployment,
     mut params: SessionCreateParams,
 ) -> Result<SessionCreateParams, CliError> {
     if let Some(typed) = &params.agent_id {
-        params.agent_id = Some(local.agent(typed).await?);
+        params.agent_id = Some(resolve::agent(of, typed).await?);
     }
     Ok(params)
 }

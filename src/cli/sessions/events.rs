@@ -1,18 +1,12 @@
 //! `sessions events`
 
-use crate::api::{Event, SessionStatus};
+use crate::api::Event;
 use crate::cli::Context;
-use crate::cli::compose::{self, Local};
-use crate::cli::follow::{Interrupts, change_of};
+use crate::cli::compose;
+use crate::cli::follow::Interrupts;
 use crate::cli::out::{Cell, CliError, Column, Table};
-use crate::engine::error::EngineError;
-use crate::engine::overhearing::Overhearing;
-use crate::engine::position::Position;
-use crate::engine::read::SessionRead;
-use crate::engine::writing::Writing;
-
-/// Events read at once when they are followed.
-const STEP: usize = 100;
+use crate::cli::resolve;
+use crate::engine::ports::{Deployment, Step};
 
 /// List what changed in a Session, in order.
 #[derive(Debug, clap::Args)]
@@ -38,19 +32,17 @@ pub struct Args {
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
-    let local = compose::open(&context.settings).await?;
-    let read = local.read(&args.session).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let session = resolve::session(&*of, &args.session).await?;
     if args.follow {
-        return follow(context, &local, read, args.after).await;
+        return follow(context, &*of, &session, args.after).await;
     }
     let mut after = args.after.clone();
     let mut events = Vec::new();
     let mut has_more;
     loop {
-        let page = local
-            .core
-            .list_events(&read, after.as_deref(), usize::from(args.limit))
-            .await?;
+        let limit = usize::from(args.limit);
+        let page = of.list_events(&session, after.as_deref(), limit).await?;
         events.extend(page.0);
         has_more = page.1;
         after = events
@@ -97,47 +89,27 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
 /// Prints each event once, as a record, and texts as they are written, until the Session owes nothing or waits for a client.
 async fn follow(
     context: &mut Context,
-    local: &Local,
-    mut read: SessionRead,
+    of: &dyn Deployment,
+    session: &str,
     after: Option<String>,
 ) -> Result<(), CliError> {
-    let mut at = match after {
-        None => Position::START,
-        Some(id) => Position::parse(&read.id, &id)
-            .ok_or_else(|| EngineError::not_found("event", id.as_str()))?,
-    };
-    let mut writing = Writing::default();
-    let mut rings = local.core.bell.listen();
-    let mut overhearing = Overhearing::begin(&local.core, &read.id);
     let mut interrupts = Interrupts::listen()?;
-    let out = &mut context.console.out;
+    let mut stream = of.stream_events(session, after).await?;
+    let console = &mut context.console;
     loop {
-        let (events, more) = local.core.events_behind(&read, at, STEP).await?;
-        for event in &events {
-            out.record(event, event.event_id(), || cells(event))?;
-        }
-        if let Some(last) = events.last() {
-            // Every event's id says where it stands.
-            at = Position::parse(&read.id, last.event_id()).unwrap_or(at);
-        }
-        if more {
-            continue;
-        }
-        // By the head that was read after they came, and behind the events that it has: no text comes later than its Item.
-        for heard in overhearing.judge_in_turn(&read.head) {
-            for event in writing.tell(&read.id, &mut at, read.head.next.item, &heard) {
-                out.record(&event, event.event_id(), || cells(&event))?;
+        let step = tokio::select! {
+            step = stream.next() => step?,
+            () = interrupts.heard() => return Err(CliError::interrupted()),
+        };
+        match step {
+            None => return Ok(()),
+            Some(Step::Note(note)) => console.say.note(note),
+            Some(Step::Event(event)) => {
+                console
+                    .out
+                    .record(&event, event.event_id(), || cells(&event))?;
             }
         }
-        match read.head.status() {
-            SessionStatus::InProgress => tokio::select! {
-                changed = change_of(&mut rings, &mut interrupts, &read.id) => changed?,
-                () = overhearing.some() => {}
-            },
-            _ => return Ok(()),
-        }
-        // What the head says now has its events in the journal already.
-        read = local.core.read_session(&local.owner, &read.id).await?;
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::CliError;
+use crate::cli::resolve;
 
 /// Show one Session.
 #[derive(Debug, clap::Args)]
@@ -16,8 +17,8 @@ pub struct Args {
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
-    let local = compose::open(&context.settings).await?;
-    let session = local.session(&args.session).await?;
-    let resource = local.core.get_session(&local.owner, &session).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let session = resolve::session(&*of, &args.session).await?;
+    let resource = of.session(&session).await?;
     super::create::print(context, &resource)
 }

@@ -30,9 +30,9 @@ pub struct Args {
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     context.settings.may_change("sessions import")?;
+    let local = compose::open(&context.settings).await?;
     let mut first = compose::archive_source(&args.file)?;
     let mut again = compose::archive_source(&args.file)?;
-    let local = compose::open(&context.settings).await?;
     let progress = context.console.say.progress("checking");
     let imported = local
         .core

@@ -1,12 +1,14 @@
 //! `sessions items`
 
 use crate::cli::Context;
-use crate::cli::compose::{self, Local};
+use crate::cli::compose;
 use crate::cli::follow::{self, Until};
 use crate::cli::out::CliError;
 use crate::cli::page::{Order, PageArgs, more};
+use crate::cli::resolve;
 use crate::cli::show;
-use crate::engine::read::{SessionRead, item_number};
+use crate::engine::ports::Deployment;
+use crate::engine::read::ListQuery;
 
 /// List a Session's Items: the transcript.
 #[derive(Debug, clap::Args)]
@@ -29,20 +31,21 @@ pub struct Args {
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
-    let local = compose::open(&context.settings).await?;
-    let read = local.read(&args.session).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let of = &*of;
+    let session = &resolve::session(of, &args.session).await?;
     let turn = match &args.turn {
-        Some(typed) => Some(local.turn(&read, typed).await?),
+        Some(typed) => Some(resolve::turn(of, session, typed).await?),
         None => None,
     };
     if args.follow {
-        return follow_on(context, &local, &read, turn, args.page.after.as_deref()).await;
+        return follow_on(context, of, session, turn, args.page.after).await;
     }
-    let (core, read) = (&local.core, &read);
+    let turn = turn.as_deref();
     let page = args
         .page
         .fetch(Order::Asc, |query| async move {
-            core.list_items(read, turn, &query).await
+            of.list_items(session, turn, &query).await
         })
         .await?;
     context.console.out.list(
@@ -64,30 +67,37 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
 /// The transcript for a person, one record after the other for a program.
 async fn follow_on(
     context: &mut Context,
-    local: &Local,
-    read: &SessionRead,
-    turn: Option<u64>,
-    after: Option<&str>,
+    of: &dyn Deployment,
+    session: &str,
+    turn: Option<String>,
+    after: Option<String>,
 ) -> Result<(), CliError> {
-    let after = after.map(|id| item_number(&read.id, id)).transpose()?;
     let console = &mut context.console;
-    if console.out.format().is_for_people() && after.is_none() && read.head.next.turn > 1 {
-        let first = turn.unwrap_or(1);
-        let (out, say) = (&mut console.out, &console.say);
-        let end = follow::follow(local, out, say, &read.id, first, Until::Idle).await?;
+    let (out, say) = (&mut console.out, &console.say);
+    if out.format().is_for_people() && after.is_none() && any_turn(of, session).await? {
+        let first = match turn {
+            Some(turn) => follow::From::Turn(turn),
+            None => follow::From::Behind(None),
+        };
+        let end = follow::follow(of, out, say, session, first, Until::Idle).await?;
         return match end {
             follow::Followed::Detached => Err(CliError::interrupted()),
             follow::Followed::Over(_) | follow::Followed::Waits => Ok(()),
         };
     }
-    let first = match (after, turn) {
-        (Some(after), _) => after + 1,
-        (None, Some(turn)) => {
-            let (_, row) = local.core.get_turn(read, turn).await?;
-            row.first_item.unwrap_or(read.head.next.item)
-        }
-        (None, None) => 1,
+    let place = match (after, turn) {
+        (Some(after), _) => follow::Place::Behind(after),
+        (None, Some(turn)) => follow::Place::From(turn),
+        (None, None) => follow::Place::Beginning,
     };
-    follow::records(local, &mut console.out, &read.id, first).await?;
+    follow::records(of, out, say, session, place).await?;
     Ok(())
+}
+
+async fn any_turn(of: &dyn Deployment, session: &str) -> Result<bool, CliError> {
+    let query = ListQuery {
+        limit: 1,
+        ..ListQuery::default()
+    };
+    Ok(!of.list_turns(session, &query).await?.data.is_empty())
 }

@@ -6,6 +6,7 @@ use crate::cli::compose;
 use crate::cli::input;
 use crate::cli::out::CliError;
 use crate::cli::page::{Order, PageArgs, more};
+use crate::cli::resolve;
 use crate::cli::show;
 use crate::engine::read::SessionFilter;
 
@@ -41,9 +42,10 @@ fn status(text: &str) -> Result<SessionStatus, String> {
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
-    let local = compose::open(&context.settings).await?;
+    let of = compose::deployment(&context.settings).await?;
+    let of = &*of;
     let agent_id = match &args.agent_id {
-        Some(typed) => Some(local.agent(typed).await?),
+        Some(typed) => Some(resolve::agent(of, typed).await?),
         None => None,
     };
     let filter = SessionFilter {
@@ -51,11 +53,11 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         metadata: args.metadata.iter().cloned().collect(),
         status: args.status.clone(),
     };
-    let (core, owner, filter) = (&local.core, &local.owner, &filter);
+    let filter = &filter;
     let page = args
         .page
         .fetch(Order::Desc, |query| async move {
-            core.list_sessions(owner, &query, filter).await
+            of.list_sessions(&query, filter).await
         })
         .await?;
     context.console.out.list(

@@ -1,16 +1,14 @@
 //! `sessions send`
 
-use crate::api::{Delivery, InputEvent, InputMessage, MessageInput};
+use crate::api::{Became, Delivery, InputEvent, InputMessage, MessageInput, NothingToDo, Receipt};
 use crate::cli::Context;
-use crate::cli::compose::{self, Local};
-use crate::cli::daemon;
+use crate::cli::compose;
+use crate::cli::follow::From;
 use crate::cli::input;
 use crate::cli::key::{KeyArgs, SubmissionKey};
 use crate::cli::out::{Cell, CliError, Details};
-use crate::engine::accept::Accepted;
-use crate::engine::ids::SessionId;
-use crate::engine::receipt::Outcome;
-use crate::engine::view::turn_id;
+use crate::cli::resolve;
+use crate::engine::ports::{Deployment, Goes, Submitted};
 
 /// Send a message: it starts a Turn, or steers the one that runs.
 #[derive(Debug, clap::Args)]
@@ -44,80 +42,57 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         input: vec![InputMessage::text(text)],
         delivery: args.queue.then_some(Delivery::NextTurn),
     });
-    let local = compose::open(&context.settings).await?;
-    let session = local.session(&args.session).await?;
-    let accepted = submit(&local, &session, &args.key.take(), event).await?;
-    daemon::ensure(context, &local.places).await;
+    let of = compose::deployment(&context.settings).await?;
+    let session = resolve::session(&*of, &args.session).await?;
+    let submitted = submit(&*of, &session, &args.key.take(), event).await?;
+    of.ensure_daemon(context).await;
     let wait = args.wait || (!args.no_wait && context.console.terminal.stdout.tty);
-    match turn_of(&accepted) {
-        Some(turn) if wait && context.console.out.format().is_for_people() => {
-            say_outcomes(context, &session, &accepted);
-            super::create::finish(context, &local, &session, true, turn).await
-        }
-        Some(turn) if wait => super::create::finish(context, &local, &session, true, turn).await,
-        _ => print_receipt(context, &session, &accepted),
+    let from = match submitted.goes {
+        Goes::To(turn) => From::Turn(turn),
+        Goes::Behind(turn) => From::Behind(turn),
+        Goes::Nowhere => return print_receipt(context, &submitted.receipt),
+    };
+    if !wait {
+        return print_receipt(context, &submitted.receipt);
     }
+    if context.console.out.format().is_for_people() {
+        for outcome in &submitted.receipt.outcomes {
+            context.console.say.note(in_words(outcome));
+        }
+    }
+    super::create::finish(context, &*of, &session, from).await
 }
 
 /// Sends one event under its key.
 pub(super) async fn submit(
-    local: &Local,
-    session: &SessionId,
+    of: &dyn Deployment,
+    session: &str,
     key: &SubmissionKey,
     event: InputEvent,
-) -> Result<Accepted, CliError> {
-    let sent = local
-        .core
-        .send(&local.owner, session, key.as_str(), &[event])
-        .await;
+) -> Result<Submitted, CliError> {
+    let sent = of.send(session, key.as_str(), &[event]).await;
     sent.map_err(|error| key.explain(error))
 }
 
-fn turn_of(accepted: &Accepted) -> Option<u64> {
-    accepted
-        .receipt
-        .outcomes
-        .iter()
-        .find_map(|outcome| match outcome {
-            Outcome::Started { turn }
-            | Outcome::Steered { turn }
-            | Outcome::Queued { turn, .. } => Some(*turn),
-            Outcome::Cancelled { turn }
-            | Outcome::Cancelling { turn }
-            | Outcome::Answered { turn } => Some(*turn),
-            Outcome::Nothing { .. } => None,
-        })
-}
-
-fn say_outcomes(context: &Context, session: &SessionId, accepted: &Accepted) {
-    for outcome in &accepted.receipt.outcomes {
-        context.console.say.note(in_words(session, outcome));
-    }
-}
-
 /// What became of an input, in words.
-pub(super) fn in_words(session: &SessionId, outcome: &Outcome) -> String {
-    use crate::engine::input::NoOp;
+pub(super) fn in_words(outcome: &Became) -> String {
     match outcome {
-        Outcome::Started { turn } => format!("starts {}", turn_id(session, *turn)),
-        Outcome::Steered { turn } => format!("goes to the active {}", turn_id(session, *turn)),
-        Outcome::Queued { turn, position } => {
-            format!("queued as {}, behind {position}", turn_id(session, *turn))
-        }
-        Outcome::Cancelled { turn } => format!("cancelled {}", turn_id(session, *turn)),
-        Outcome::Cancelling { turn } => format!("cancelling {}", turn_id(session, *turn)),
-        Outcome::Answered { turn } => format!("answers {}", turn_id(session, *turn)),
-        Outcome::Nothing { result, turn } => match (result, turn) {
-            (NoOp::NoActiveTurn, _) => "nothing to do: no turn is active".to_owned(),
-            (NoOp::AlreadyFinished, _) => "nothing to do: that turn is over".to_owned(),
-            (NoOp::AnotherTurnActive, Some(turn)) => {
-                format!(
-                    "nothing done: another turn is active, {}",
-                    turn_id(session, *turn)
-                )
+        Became::Started { turn_id } => format!("starts {turn_id}"),
+        Became::Steered { turn_id } => format!("goes to the active {turn_id}"),
+        Became::Queued { turn_id, position } => format!("queued as {turn_id}, behind {position}"),
+        Became::Cancelled { turn_id } => format!("cancelled {turn_id}"),
+        Became::Cancelling { turn_id } => format!("cancelling {turn_id}"),
+        Became::Answered { turn_id } => format!("answers {turn_id}"),
+        Became::Nothing { result, turn_id } => match (result, turn_id) {
+            (NothingToDo::NoActiveTurn, _) => "nothing to do: no turn is active".to_owned(),
+            (NothingToDo::AlreadyFinished, _) => "nothing to do: that turn is over".to_owned(),
+            (NothingToDo::AnotherTurnActive, Some(turn_id)) => {
+                format!("nothing done: another turn is active, {turn_id}")
             }
-            (NoOp::AnotherTurnActive, None) => "nothing done: another turn is active".to_owned(),
-            (NoOp::AlreadyAnswered, _) => {
+            (NothingToDo::AnotherTurnActive, None) => {
+                "nothing done: another turn is active".to_owned()
+            }
+            (NothingToDo::AlreadyAnswered, _) => {
                 "nothing to do: the same answer was given before".to_owned()
             }
         },
@@ -125,52 +100,22 @@ pub(super) fn in_words(session: &SessionId, outcome: &Outcome) -> String {
 }
 
 /// The receipt as a document.
-pub(super) fn print_receipt(
-    context: &mut Context,
-    session: &SessionId,
-    accepted: &Accepted,
-) -> Result<(), CliError> {
-    let outcomes: Vec<serde_json::Value> = accepted
-        .receipt
-        .outcomes
-        .iter()
-        .map(|outcome| {
-            let mut value = serde_json::to_value(outcome).unwrap_or_default();
-            if let Some(turn) = value.get("turn").and_then(serde_json::Value::as_u64) {
-                value["turn_id"] = turn_id(session, turn).into();
-            }
-            if let Some(object) = value.as_object_mut() {
-                object.remove("turn");
-            }
-            value
-        })
-        .collect();
-    let document = serde_json::json!({
-        "id": accepted.receipt_id,
-        "object": "rat_things.receipt",
-        "session_id": session.as_str(),
-        "accepted_at": accepted.receipt.accepted_ms / 1000,
-        "digest": accepted.receipt.digest,
-        "repeated": accepted.repeated,
-        "outcomes": outcomes,
-    });
-    let words: Vec<String> = accepted
-        .receipt
-        .outcomes
-        .iter()
-        .map(|o| in_words(session, o))
-        .collect();
-    context
-        .console
-        .out
-        .one(&document, &accepted.receipt_id, || {
-            Details::new()
-                .value("receipt", Cell::text(&accepted.receipt_id))
-                .value("session", Cell::text(session.as_str()))
-                .value("became", Cell::text(words.join("; ")))
-                .value(
-                    "repeated",
-                    Cell::text(if accepted.repeated { "yes" } else { "no" }),
-                )
-        })
+pub(super) fn print_receipt(context: &mut Context, receipt: &Receipt) -> Result<(), CliError> {
+    let words: Vec<String> = receipt.outcomes.iter().map(in_words).collect();
+    let became = match words.is_empty() {
+        true => "accepted".to_owned(),
+        false => words.join("; "),
+    };
+    context.console.out.one(receipt, &receipt.id, || {
+        Details::new()
+            .value("receipt", Cell::text(&receipt.id))
+            .value("session", Cell::text(&receipt.session_id))
+            .value("became", Cell::text(became))
+            .value(
+                "repeated",
+                Cell::maybe(receipt.repeated, |repeated| {
+                    Cell::text(if repeated { "yes" } else { "no" })
+                }),
+            )
+    })
 }

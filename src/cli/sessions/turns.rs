@@ -1,9 +1,11 @@
 //! `sessions turns`
 
+use crate::api::Page;
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::CliError;
 use crate::cli::page::{Order, PageArgs, more};
+use crate::cli::resolve;
 use crate::cli::show;
 
 /// List a Session's Turns.
@@ -20,27 +22,30 @@ pub struct Args {
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
-    let local = compose::open(&context.settings).await?;
-    let read = local.read(&args.session).await?;
-    let rows = std::cell::RefCell::new(Vec::new());
-    let page = args
+    let of = compose::deployment(&context.settings).await?;
+    let of = &*of;
+    let session = &resolve::session(of, &args.session).await?;
+    let reads = args
         .page
-        .fetch(Order::Desc, |query| async {
-            let query = query;
-            let (page, more_rows) = local.core.list_turns(&read, &query).await?;
-            rows.borrow_mut().extend(more_rows);
-            Ok(page)
+        .fetch(Order::Desc, |query| async move {
+            of.list_turns(session, &query).await
         })
         .await?;
-    let rows = rows.into_inner();
+    let page = Page {
+        object: reads.object,
+        data: reads.data.iter().map(|read| read.turn.clone()).collect(),
+        has_more: reads.has_more,
+        first_id: reads.first_id,
+        last_id: reads.last_id,
+    };
     context.console.out.list(
         &page,
         &page.data,
         |turn| &turn.id,
         || {
             let mut table = show::turn_columns();
-            for (turn, row) in page.data.iter().zip(&rows) {
-                table.row(show::turn_row(turn, row));
+            for read in &reads.data {
+                table.row(show::turn_row(read));
             }
             table
         },

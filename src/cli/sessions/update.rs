@@ -5,6 +5,7 @@ use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::input;
 use crate::cli::out::{CliError, codes};
+use crate::cli::resolve;
 
 /// Change a Session's title, metadata or model.
 #[derive(Debug, clap::Args)]
@@ -34,9 +35,9 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             "nothing to change: give --title, --metadata or --model",
         ));
     }
-    let local = compose::open(&context.settings).await?;
-    let read = local.read(&args.session).await?;
-    let mut metadata = read.config.metadata.clone();
+    let of = compose::deployment(&context.settings).await?;
+    let id = resolve::session(&*of, &args.session).await?;
+    let mut metadata = of.session(&id).await?.metadata;
     let title = args
         .title
         .iter()
@@ -56,10 +57,6 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         ..SessionUpdateParams::default()
     };
     limits::check_session_update(&params)?;
-    local
-        .core
-        .update_session(&local.owner, &read.id, &params)
-        .await?;
-    let resource = local.core.get_session(&local.owner, &read.id).await?;
+    let resource = of.update_session(&id, &params).await?;
     super::create::print(context, &resource)
 }

@@ -2,13 +2,19 @@
 
 use std::time::Duration;
 
+use crate::api::SessionStatus;
 use crate::cli::Context;
-use crate::cli::compose::{self, Local};
-use crate::cli::daemon;
-use crate::cli::follow::{Followed, Interrupts, Until, follow, verdict};
-use crate::cli::out::{CliError, codes};
+use crate::cli::compose;
+use crate::cli::deployed::Deployed;
+use crate::cli::follow::{Followed, From, Interrupts, Until, ended, follow, turn_at, verdict};
+use crate::cli::out::{CliError, Kind, codes};
+use crate::cli::resolve;
 use crate::cli::span::span;
-use crate::engine::ids::SessionId;
+use crate::engine::ports::{Deployment, TurnRead};
+use crate::engine::read::ListQuery;
+
+/// Turns read at once.
+const TURNS_AT_ONCE: usize = 20;
 
 /// Wait until a Session's work is over.
 #[derive(Debug, clap::Args)]
@@ -28,49 +34,36 @@ pub struct Args {
 
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
-    let local = compose::open(&context.settings).await?;
-    let read = local.read(&args.session).await?;
-    let until = match &args.turn {
-        Some(typed) => Until::Turn(local.turn(&read, typed).await?),
-        None => Until::Idle,
+    let of = compose::deployment(&context.settings).await?;
+    let id = resolve::session(&*of, &args.session).await?;
+    let session = of.session(&id).await?;
+    let (from, until) = match &args.turn {
+        Some(typed) => (
+            From::Turn(resolve::turn(&*of, &id, typed).await?),
+            Until::OneTurn,
+        ),
+        None => match newest_that_matters(&*of, &id).await? {
+            Some(turn) => (From::Turn(turn), Until::Idle),
+            None => return super::create::print(context, &session),
+        },
     };
     // Work that is waited for must be worked on; an idle Session needs nobody.
-    if read.head.turn.is_some() {
-        daemon::ensure(context, &local.places).await;
-    }
-    let first = match until {
-        Until::Turn(number) => number,
-        Until::Idle => read
-            .head
-            .turn
-            .as_ref()
-            .map_or(read.head.next.turn - 1, |turn| turn.number),
-    };
-    if first == 0 {
-        return super::create::print(
-            context,
-            &local.core.get_session(&local.owner, &read.id).await?,
-        );
+    if session.status != SessionStatus::Idle {
+        of.ensure_daemon(context).await;
     }
     if !context.console.out.format().is_for_people() {
-        let over = until_over(&local, &read.id, until, args.timeout).await?;
-        let resource = local.core.get_session(&local.owner, &read.id).await?;
-        super::create::print(context, &resource)?;
+        let over = until_over(&*of, &id, from, until, args.timeout).await;
+        let over = over.map_err(|error| explained(error, &of, &id))?;
+        super::create::print(context, &of.session(&id).await?)?;
         return verdict(over);
     }
     let console = &mut context.console;
-    let following = follow(
-        &local,
-        &mut console.out,
-        &console.say,
-        &read.id,
-        first,
-        until,
-    );
+    let (out, say) = (&mut console.out, &console.say);
+    let following = follow(&*of, out, say, &id, from, until);
     let followed = match args.timeout {
         Some(timeout) => tokio::time::timeout(timeout, following)
             .await
-            .map_err(|_| over_time(&read.id))??,
+            .map_err(|_| explained(over_time(), &of, &id))??,
         None => following.await?,
     };
     if followed == Followed::Detached {
@@ -79,52 +72,92 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     verdict(followed)
 }
 
-fn over_time(session: &SessionId) -> CliError {
+/// The oldest Turn that is not over, else the newest of all; `None` if there is none.
+async fn newest_that_matters(
+    of: &dyn Deployment,
+    session: &str,
+) -> Result<Option<String>, CliError> {
+    let mut query = ListQuery {
+        limit: TURNS_AT_ONCE,
+        ..ListQuery::default()
+    };
+    let mut matters = None;
+    loop {
+        let page = of.list_turns(session, &query).await?;
+        for read in page.data {
+            if read.turn.status.is_terminal() {
+                return Ok(matters.or(Some(read.turn.id)));
+            }
+            matters = Some(read.turn.id);
+        }
+        query.after = page.last_id;
+        if !page.has_more || query.after.is_none() {
+            return Ok(matters);
+        }
+    }
+}
+
+fn over_time() -> CliError {
     CliError::new(
         codes::TIMEOUT,
         "the session's work is not over yet; it goes on",
     )
-    .hint(format!("rat-things sessions explain {session}"))
+}
+
+/// With the command that says why it takes so long.
+fn explained(error: CliError, of: &Deployed, session: &str) -> CliError {
+    match error.kind {
+        Kind::Timeout => error.hint(of.look_into(session)),
+        _ => error,
+    }
 }
 
 /// Waits without printing.
 pub(super) async fn until_over(
-    local: &Local,
-    session: &SessionId,
+    of: &dyn Deployment,
+    session: &str,
+    mut from: From,
     until: Until,
     timeout: Option<Duration>,
 ) -> Result<Followed, CliError> {
-    const LOOK: Duration = Duration::from_millis(250);
-    let mut rings = local.core.bell.listen();
     let mut interrupts = Interrupts::listen()?;
+    let mut watch = of.watch(session, false).await?;
     let deadline = timeout.map(|timeout| tokio::time::Instant::now() + timeout);
-    loop {
-        let read = local.core.read_session(&local.owner, session).await?;
-        let number = match until {
-            Until::Turn(number) => number,
-            Until::Idle => read.head.next.turn - 1,
-        };
-        let status = match number {
-            0 => None,
-            number => Some(local.core.get_turn(&read, number).await?.0.status),
-        };
-        let over = status.is_none_or(|status| status.is_terminal());
-        if over && (until != Until::Idle || read.head.turn.is_none()) {
-            return Ok(Followed::Over(status));
+    let over = async {
+        let mut last = None;
+        loop {
+            // The Session is read before its Turns: what it says is over has no later ones.
+            let now = of.session(session).await?;
+            while let Some(TurnRead { turn, .. }) = turn_at(of, session, &from).await? {
+                if !turn.status.is_terminal() {
+                    from = From::Turn(turn.id);
+                    break;
+                }
+                last = Some(turn.status);
+                if until == Until::OneTurn {
+                    return Ok(Followed::Over(last));
+                }
+                from = From::Behind(Some(turn.id));
+            }
+            match now.status {
+                SessionStatus::Idle if until == Until::Idle => return Ok(Followed::Over(last)),
+                SessionStatus::RequiresAction => return Ok(Followed::Waits),
+                _ => ended(&now)?,
+            };
+            watch.changed().await?;
         }
-        if read.head.status() == crate::api::SessionStatus::RequiresAction {
-            return Ok(Followed::Waits);
-        }
-        if deadline.is_some_and(|deadline| tokio::time::Instant::now() >= deadline) {
-            return Err(over_time(session));
-        }
-        let look = deadline.map_or(LOOK, |d| {
-            LOOK.min(d.saturating_duration_since(tokio::time::Instant::now()))
-        });
-        tokio::select! {
-            _ = rings.recv() => {}
-            () = tokio::time::sleep(look) => {}
-            () = interrupts.heard() => return Err(CliError::interrupted()),
-        }
+    };
+    tokio::select! {
+        biased;
+        over = over => over,
+        () = interrupts.heard() => Err(CliError::interrupted()),
+        () = passed(deadline) => Err(over_time()),
+    }
+}
+
+async fn passed(deadline: Option<tokio::time::Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }

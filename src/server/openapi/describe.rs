@@ -10,8 +10,8 @@ use super::parameter::Parameter::{self, *};
 use crate::api::strict::{Forms, Read};
 use crate::api::{
     Agent, AgentCreateParams, AgentDeleted, AgentSession, AgentSessionDeleted, AgentUpdateParams,
-    Event, EventCreateParams, FileDeleted, FileObject, FilePurpose, Item, Page, SessionArtifact,
-    SessionCreateParams, SessionTrace, SessionUpdateParams, Subagent, Turn, Words,
+    Event, EventCreateParams, FileDeleted, FileObject, FilePurpose, Item, Page, RECEIPT_HEADER,
+    SessionArtifact, SessionCreateParams, SessionTrace, SessionUpdateParams, Subagent, Turn, Words,
 };
 use crate::server::files::LIFETIMES_S;
 use crate::server::routes::Call;
@@ -26,17 +26,20 @@ pub(in crate::server) struct Describe {
     pub(super) headers: &'static [Parameter],
     /// The body.
     pub(super) takes: Option<Takes>,
-    /// The answer when all is well.
-    pub(super) gives: Gives,
+    /// The answer when all is well; `None` if there never is one.
+    pub(super) gives: Option<Gives>,
     /// Statuses of refusals, beside those that every route of its kind has.
     pub(super) refuses: &'static [u16],
-    /// The answer has an id that other routes take under this name of a path parameter, and where.
-    pub(super) makes: Option<(&'static str, &'static str)>,
+    /// The answer has an id that other routes take.
+    pub(super) makes: Option<Makes>,
 }
+
+/// The name of a path parameter, and where in the answer its value is.
+pub(super) type Makes = (&'static str, &'static str);
 
 /// A body.
 pub(super) struct Takes {
-    /// Its media type.
+    /// In which media type.
     pub(super) media: &'static str,
     /// What its reader takes.
     pub(super) schema: fn(&Forms) -> Value,
@@ -63,6 +66,7 @@ pub(super) struct Gives {
 
 const JSON: &str = "application/json";
 const BYTES: &str = "application/octet-stream";
+const NO_SUBAGENT: &str = "Looks into a subagent: there are none, so no id is known";
 const PAGE: &[Parameter] = &[After, Limit, Order];
 
 fn takes<T: Read>(example: Value) -> Takes {
@@ -125,11 +129,19 @@ fn gives_content(what: &'static str, content: Vec<Content>) -> Gives {
 impl Describe {
     fn new(summary: &'static str, gives: Gives) -> Describe {
         Describe {
+            gives: Some(gives),
+            ..Describe::nothing(summary)
+        }
+    }
+
+    /// Of a route that refuses whatever it is asked for.
+    fn nothing(summary: &'static str) -> Describe {
+        Describe {
             summary,
             query: &[],
             headers: &[],
             takes: None,
-            gives,
+            gives: None,
             refuses: &[],
             makes: None,
         }
@@ -184,6 +196,10 @@ pub(in crate::server) fn describe(call: Call) -> Option<Describe> {
             "Whether the store answers",
             gives_content("It does.", vec![("text/plain", text)]),
         ),
+        Call::Metrics => Describe::new(
+            "Numbers for who watches over it, in the text format of Prometheus",
+            gives_content("All of them.", vec![("text/plain", text)]),
+        ),
         Call::OpenApi => Describe::new(
             "This document",
             gives_content("OpenAPI 3.1.", vec![(JSON, anything)]),
@@ -207,11 +223,8 @@ pub(in crate::server) fn describe(call: Call) -> Option<Describe> {
         Call::ListTurnItems => Describe::list::<Item>("Lists the transcript of a Turn"),
         Call::ListTraces => Describe::list::<SessionTrace>("Lists traces: there are none"),
         Call::ListSubagents => Describe::list::<Subagent>("Lists subagents: there are none"),
-        Call::NoSubagent => Describe::new(
-            "Gets a subagent, or of it: there are none",
-            gives::<Subagent>("It, if there were one."),
-        ),
-        Call::NoSubagentPage => Describe::list::<Subagent>("Lists of a subagent: there are none"),
+        Call::NoSubagent => Describe::nothing(NO_SUBAGENT),
+        Call::NoSubagentPage => Describe::nothing(NO_SUBAGENT).query(PAGE),
         Call::CreateFile
         | Call::ListFiles
         | Call::GetFile
@@ -294,53 +307,58 @@ fn of_sessions(call: Call) -> Describe {
 
 fn of_files(call: Call) -> Describe {
     match call {
-        Call::CreateFile => {
-            let takes = Takes {
+        Call::CreateFile => Describe::new("Uploads a file", gives::<FileObject>("The file."))
+            .takes(Takes {
                 media: "multipart/form-data",
                 schema: upload,
                 optional: false,
-                example: json!({"file": "some text", "purpose": "user_data"}),
-            };
-            Describe::new("Uploads a file", gives::<FileObject>("The file."))
-                .takes(takes)
-                .makes("file_id", "/id")
+                example: json!({"file": "some text", "purpose": FilePurpose::UserData}),
+            })
+            .makes("file_id", "/id"),
+        Call::ListFiles => {
+            Describe::list::<FileObject>("Lists files").query(&[After, FilesLimit, Order, Purpose])
         }
-        Call::ListFiles => Describe::list::<FileObject>("Lists uploaded files")
-            .query(&[After, FileLimit, Order, Purpose]),
-        Call::DeleteFile => Describe::new(
-            "Deletes an uploaded file",
-            gives::<FileDeleted>("It is deleted."),
-        ),
+        Call::DeleteFile => Describe::new("Deletes a file", gives::<FileDeleted>("It is deleted.")),
         Call::GetFileContent => Describe::new(
-            "Downloads an uploaded file",
+            "Downloads a file",
             gives_content("Its bytes.", vec![(BYTES, anything)]),
         ),
         _ => Describe::new(
-            "Gets an uploaded file's description",
+            "Gets a file's description",
             gives::<FileObject>("The file."),
         ),
     }
 }
 
-/// The form that an upload is.
+/// The form of an upload, which is read part by part and not as a whole.
 fn upload(_: &Forms) -> Value {
-    let purposes = FilePurpose::ALL.iter().filter(|p| p.is_for_clients());
-    let purposes: Vec<&str> = purposes.map(|purpose| purpose.as_str()).collect();
-    let (least, most) = (LIFETIMES_S.start(), LIFETIMES_S.end());
+    let purposes = FilePurpose::ALL
+        .iter()
+        .filter(|for_what| for_what.is_for_clients());
+    let purposes: Vec<&str> = purposes.map(|for_what| for_what.as_str()).collect();
     json!({
         "type": "object",
-        "additionalProperties": false,
-        "required": ["file", "purpose"],
         "properties": {
-            "file": {"type": "string", "contentMediaType": BYTES, "description": "Its bytes, with a file name."},
-            "purpose": {"type": "string", "enum": purposes},
-            "expires_after[anchor]": {"type": "string", "const": "created_at"},
-            "expires_after[seconds]": {"type": "integer", "minimum": least, "maximum": most},
+            "file": {"type": "string", "format": "binary", "description": "The bytes, with a name."},
+            "purpose": {"type": "string", "enum": purposes, "description": "What for."},
+            "expires_after[anchor]": {
+                "type": "string",
+                "const": "created_at",
+                "description": "Since when its lifetime counts.",
+            },
+            "expires_after[seconds]": {
+                "type": "integer",
+                "minimum": LIFETIMES_S.start(),
+                "maximum": LIFETIMES_S.end(),
+                "description": "Its lifetime.",
+            },
         },
+        "required": ["file", "purpose"],
         "dependentRequired": {
             "expires_after[anchor]": ["expires_after[seconds]"],
             "expires_after[seconds]": ["expires_after[anchor]"],
         },
+        "additionalProperties": false,
     })
 }
 
@@ -356,6 +374,10 @@ fn of_events(call: Call) -> Describe {
                     (
                         "x-receipt-repeated",
                         "`true` if the same had been accepted before under this key.",
+                    ),
+                    (
+                        RECEIPT_HEADER,
+                        "The whole receipt as JSON: what became of each input, and the Turn that it goes to. Left out when it would be too long.",
                     ),
                 ],
             };
@@ -375,7 +397,7 @@ fn of_events(call: Call) -> Describe {
                 "Streams what happens in a Session",
                 gives_content(what, vec![("text/event-stream", events)]),
             )
-            .query(&[IncludeObfuscation, Stream, AfterEvent])
+            .query(&[IncludeObfuscation, Stream, AfterEvent, Follow])
             .headers(&[LastEventId])
         }
     }

@@ -3,7 +3,7 @@
 use schemars::{SchemaGenerator, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
 
-use super::describe::{Describe, describe};
+use super::describe::{Describe, Gives, Makes, describe};
 use super::parameter::Parameter;
 use crate::api::ErrorEnvelope;
 use crate::api::strict::Forms;
@@ -70,7 +70,6 @@ impl Schemas {
         let mut responses = Map::new();
         if let Some(described) = &described {
             operation["summary"] = described.summary.into();
-            operation["operationId"] = operation_id(route).into();
             if let Some(takes) = &described.takes {
                 operation["requestBody"] = json!({
                     "required": !takes.optional,
@@ -80,8 +79,11 @@ impl Schemas {
                     }},
                 });
             }
-            let (status, response) = self.good(route, described);
-            responses.insert(status, response);
+            if let Some(gives) = &described.gives {
+                operation["operationId"] = operation_id(route).into();
+                let response = self.good(route, gives, described.makes);
+                responses.insert(gives.status.to_string(), response);
+            }
         } else {
             operation["summary"] = "Not built".into();
             statuses.push(501);
@@ -96,8 +98,7 @@ impl Schemas {
         operation
     }
 
-    fn good(&mut self, route: &Route, described: &Describe) -> (String, Value) {
-        let gives = &described.gives;
+    fn good(&mut self, route: &Route, gives: &Gives, makes: Option<Makes>) -> Value {
         let mut response = json!({
             "description": gives.what,
             "headers": {"x-request-id": {"$ref": "#/components/headers/x-request-id"}},
@@ -109,10 +110,10 @@ impl Schemas {
         for (media, schema) in &gives.content {
             response["content"][media]["schema"] = schema(&mut self.answers);
         }
-        if let Some((parameter, at)) = described.makes {
-            response["links"] = links(route, parameter, at);
+        if let Some(makes) = makes {
+            response["links"] = links(route, makes);
         }
-        (gives.status.to_string(), response)
+        response
     }
 }
 
@@ -183,7 +184,7 @@ fn refusals(route: &Route, described: Option<&Describe>) -> Vec<u16> {
 }
 
 /// The routes that the id in an answer leads to: those that ask for it, and beside it for what this route was asked with.
-fn links(route: &Route, parameter: &str, at: &str) -> Value {
+fn links(route: &Route, (parameter, at): Makes) -> Value {
     let mut links = Map::new();
     for other in ROUTES.iter().filter(|other| describe(other.call).is_some()) {
         let known = |id: &str| id == parameter || ids(route).any(|own| own == id);

@@ -14,7 +14,7 @@ use crate::server::files::PAGE_FILES;
 pub(in crate::server) enum Parameter {
     After,
     Limit,
-    FileLimit,
+    FilesLimit,
     Order,
     Purpose,
     AgentId,
@@ -23,6 +23,7 @@ pub(in crate::server) enum Parameter {
     IncludeObfuscation,
     Stream,
     AfterEvent,
+    Follow,
     IdempotencyKey,
     LastEventId,
     OpenAiBeta,
@@ -33,14 +34,15 @@ impl Parameter {
     pub(in crate::server) fn name(self) -> &'static str {
         match self {
             Parameter::After | Parameter::AfterEvent => "after",
-            Parameter::Limit | Parameter::FileLimit => "limit",
-            Parameter::Order => "order",
+            Parameter::Limit | Parameter::FilesLimit => "limit",
             Parameter::Purpose => "purpose",
+            Parameter::Order => "order",
             Parameter::AgentId => "agent_id",
             Parameter::EnvironmentId => "environment_id",
             Parameter::Metadata => "metadata",
             Parameter::IncludeObfuscation => "include_obfuscation",
             Parameter::Stream => "stream",
+            Parameter::Follow => "follow",
             Parameter::IdempotencyKey => "Idempotency-Key",
             Parameter::LastEventId => "Last-Event-ID",
             Parameter::OpenAiBeta => "OpenAI-Beta",
@@ -84,9 +86,9 @@ impl Parameter {
     fn words(self) -> &'static str {
         match self {
             Parameter::After => "Continues the list behind this id.",
-            Parameter::Limit | Parameter::FileLimit => "Elements of a page at most.",
-            Parameter::Order => "By time of creation.",
             Parameter::Purpose => "Only files for this.",
+            Parameter::Limit | Parameter::FilesLimit => "Elements of a page at most.",
+            Parameter::Order => "By time of creation.",
             Parameter::AgentId => "Only Sessions created from this saved Agent.",
             Parameter::EnvironmentId => "Only of this environment.",
             Parameter::Metadata => {
@@ -95,6 +97,7 @@ impl Parameter {
             Parameter::IncludeObfuscation => "Whether events are padded to random lengths.",
             Parameter::Stream => "Says what this route does anyway.",
             Parameter::AfterEvent => "Replays everything behind this event, then goes on live.",
+            Parameter::Follow => "`false`: ends with what has happened so far.",
             Parameter::IdempotencyKey => {
                 "The same request under the same key happens once; another body under it is refused."
             }
@@ -110,8 +113,8 @@ impl Parameter {
             | Parameter::EnvironmentId
             | Parameter::AfterEvent
             | Parameter::LastEventId => json!({"type": "string"}),
-            Parameter::Limit => limit(MAX_PAGE_LIMIT, DEFAULT_PAGE_LIMIT),
-            Parameter::FileLimit => limit(PAGE_FILES, PAGE_FILES),
+            Parameter::Limit => limit(DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT),
+            Parameter::FilesLimit => limit(PAGE_FILES, PAGE_FILES),
             Parameter::Purpose => schema_of::<FilePurpose>().to_value(),
             Parameter::Order => {
                 let mut schema = schema_of::<Order>().to_value();
@@ -124,7 +127,7 @@ impl Parameter {
                 schema["propertyNames"]["minLength"] = 1.into();
                 schema
             }
-            Parameter::IncludeObfuscation | Parameter::Stream => {
+            Parameter::IncludeObfuscation | Parameter::Stream | Parameter::Follow => {
                 json!({"type": "boolean", "default": true})
             }
             Parameter::IdempotencyKey => json!({
@@ -136,6 +139,6 @@ impl Parameter {
     }
 }
 
-fn limit(most: u32, default: u32) -> Value {
-    json!({"type": "integer", "minimum": 1, "maximum": most, "default": default})
+fn limit(default: u32, max: u32) -> Value {
+    json!({"type": "integer", "minimum": 1, "maximum": max, "default": default})
 }

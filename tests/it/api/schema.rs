@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use rat_things::api::limits::{BOUNDS, Bound};
+use rat_things::api::strict::MAX_WHOLE;
 use rat_things::api::{
     ApiError, parse_agent_create, parse_agent_update, parse_events, parse_session_create,
     parse_session_update,
@@ -237,5 +238,38 @@ fn every_bound_is_where_the_reader_stops() {
             }
         }
         assert!(places > 0, "{of} {field} is in no body");
+    }
+}
+
+#[test]
+fn whole_numbers_are_read_as_they_are_published() {
+    let limit = |limit: &str| {
+        let body = format!(r#"{{"spend_control": {{"limit": {limit}}}}}"#);
+        let read = parse_session_update(body.as_bytes());
+        read.map(|params| {
+            params
+                .spend_control
+                .as_set()
+                .and_then(|control| control.limit)
+        })
+    };
+    let schemas = document()["components"]["schemas"].take();
+    let max = schemas["SpendControlParam"]["properties"]["limit"]["maximum"].clone();
+    assert_eq!(max, json!(MAX_WHOLE));
+    for (text, number) in [
+        ("7", 7),
+        ("7.0", 7),
+        ("7e2", 700),
+        ("9007199254740991", MAX_WHOLE),
+    ] {
+        assert_eq!(limit(text), Ok(Some(number)), "{text}");
+    }
+    for text in ["9007199254740992", "1e16", "18446744073709551616", "1e300"] {
+        let error = limit(text).expect_err("is too large");
+        assert!(error.message.contains("above maximum"), "{text}: {error}");
+    }
+    for text in ["-1", "-1.0", "0.5", "\"7\""] {
+        let error = limit(text).expect_err("is no whole number");
+        assert!(error.message.contains("Invalid type"), "{text}: {error}");
     }
 }

@@ -6,6 +6,7 @@ mod background;
 mod batches;
 pub mod bench;
 mod bounds;
+mod census;
 pub mod checker;
 mod crowd;
 mod deliveries;

@@ -3,8 +3,8 @@
 use futures_util::StreamExt;
 use pretty_assertions::assert_eq;
 use rat_things::api::Secret;
+use rat_things::backend::key::KeySource;
 use rat_things::backend::model::http::{HttpModel, HttpModelError, HttpOptions};
-use rat_things::backend::model::key::KeySource;
 use rat_things::engine::ports::{Model, ModelError, ModelEvent, ModelRequest, ModelUsage};
 use serde_json::{Value, json};
 

@@ -211,7 +211,7 @@ async fn a_silent_stream_says_again_and_again_that_it_is_there() {
 async fn long_session(api: &Api) -> (String, String) {
     let text = format!("@say {}", "x".repeat(900 << 10));
     let session = api.session(&text).await;
-    for _ in 0..7 {
+    for _ in 0..3 {
         let mut stream = api.stream(&session, "").await;
         api.send(&session, &text).await;
         stream.until("agent.session.idle").await;

@@ -64,7 +64,10 @@ async fn behind_a_cut_at_any_of_a_thousand_events_the_rest_comes_once_and_in_ord
             0 => by_header(&api, &session, id(cut)).await,
             _ => api.stream(&session, &format!("?after={}", id(cut))).await,
         };
-        let until = if at % 97 == 0 { listed.len() } else { at + 2 };
+        let until = match at % 197 {
+            0 => listed.len(),
+            _ => at + 2,
+        };
         for expected in listed.iter().take(until).skip(at + 1) {
             let event = stream.next().await.expect("goes on");
             assert_eq!(id(&event), id(expected), "behind event {at}");
@@ -72,8 +75,11 @@ async fn behind_a_cut_at_any_of_a_thousand_events_the_rest_comes_once_and_in_ord
     }
     // The same behind what was told live, where beginnings may come earlier and have other ids.
     let mut left: Vec<&Value> = listed.iter().collect();
-    for cut in told.iter().take(told.len() - 1) {
+    for (at, cut) in told.iter().enumerate().take(told.len() - 1) {
         left.retain(|event| line(event) != line(cut));
+        if at % 10 >= 3 {
+            continue;
+        }
         let mut stream = api.stream(&session, &format!("?after={}", id(cut))).await;
         let event = stream.next().await.expect("goes on");
         assert_eq!(line(&event), line(left[0]), "behind {cut}");
@@ -91,7 +97,7 @@ async fn a_text_that_is_being_written_is_not_begun_again_behind_what_came_betwee
     let api = Api::new();
     let text = "one two three four five six seven eight nine ten eleven twelve";
     let mut stream = api
-        .create(&session_of("none", &format!("@slow 150 {text}")))
+        .create(&session_of("none", &format!("@slow 400 {text}")))
         .await;
     let session = created(&mut stream).await;
     first(&mut stream, DELTA).await;

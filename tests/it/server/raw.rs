@@ -25,7 +25,7 @@ impl Served {
         let address = listener.local_addr().expect("is bound");
         let (running, stopped) = watch::channel(false);
         let server = Server::new(api.core(), Access::Keys, stopped).within(limits);
-        tokio::spawn(server.serve(listener, None));
+        tokio::spawn(server.serve(listener));
         Served {
             address,
             _running: running,

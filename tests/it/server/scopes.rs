@@ -94,6 +94,31 @@ async fn a_key_that_may_not_have_models_called_manages_sessions_and_starts_nothi
     assert!(message.contains("'api.responses.write'"), "{message}");
 }
 
+#[tokio::test]
+async fn what_a_session_is_given_of_other_parts_needs_the_scope_for_looking_at_them() {
+    let api = Api::new();
+    let own = [Scope::AgentsWrite, Scope::ResponsesWrite];
+    let file = json!({"type": "file_id", "file_id": format!("file_{}", "a".repeat(26)), "path": "/workspace/a"});
+    let skill = json!({"type": "skill_reference", "skill_id": "skill_x"});
+    let hosted = |name: &str, value| json!({"type": "openai_hosted", name: [value]});
+    for (field, value, scope) in [
+        ("environment", hosted("files", file), Scope::FilesRead),
+        ("environment", hosted("skills", skill), Scope::FilesRead),
+        ("vault_ids", json!(["vault_x"]), Scope::VaultsRead),
+    ] {
+        let mut body = super::world::session_of("none", "@say hi");
+        body[field] = value;
+        let ask = |key: &str| api.with_key(key, "POST", "/agents/sessions").json(&body);
+        let without = key(&api.env, &own);
+        let (status, error) = refusal(ask(&without)).await;
+        let words = format!("This access key does not have the scope '{scope}'.");
+        assert_eq!((status, &error["message"]), (403, &json!(words)), "{body}");
+        let with = key(&api.env, &[own[0], own[1], scope]);
+        let status = ask(&with).send().await.expect("answers").status().as_u16();
+        assert_ne!(status, 403, "{body}");
+    }
+}
+
 #[test]
 fn scopes_are_shown_and_unknown_ones_refused() {
     let env = TestEnv::new();

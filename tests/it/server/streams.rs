@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use pretty_assertions::assert_eq;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::world::{Api, Events, ids, kinds, lasting, line, refusal, session_of};
 use crate::cli::env::PATIENCE;
@@ -167,16 +167,44 @@ async fn behind_a_piece_of_text_the_rest_of_its_item_comes() {
 }
 
 #[tokio::test]
+async fn a_message_begins_while_the_reasoning_before_it_is_not_recorded() {
+    let api = Api::new();
+    let input = "@reason why\n@slow 60 one two three four five six seven eight";
+    let mut stream = api.create(&session_of("none", input)).await;
+    let events = stream.all().await;
+    let seen = kinds(&events)
+        .join(" ")
+        .replace("agent.session.turn.", "")
+        .replace("reasoning_summary_", "");
+    let live = "item.added part.added text.delta text.done part.done item.added content_part.added output_text.delta";
+    assert!(seen.contains(live), "{seen}");
+    let end = "output_text.done content_part.done item.done completed";
+    assert!(seen.contains(end), "{seen}");
+}
+
+#[tokio::test]
 async fn padding_can_be_left_out() {
     let api = Api::new();
     let mut body = session_of("none", "@say hi");
     body["stream_options"] = json!({"include_obfuscation": false});
     let events = api.create(&body).await.all().await;
-    assert!(
-        events
-            .iter()
-            .all(|event| event.get("obfuscation").is_none())
-    );
+    let is_bare = |event: &Value| event.get("obfuscation").is_none();
+    assert!(events.iter().all(is_bare));
+    let session = events[0]["session"]["id"].as_str().expect("an id");
+    let first = events[0]["event_id"].as_str().expect("an id");
+    for (given, bare) in [
+        ("", false),
+        ("&include_obfuscation=true", false),
+        ("&include_obfuscation=false", true),
+    ] {
+        let rest = format!("?after={first}{given}");
+        let told = api
+            .stream(session, &rest)
+            .await
+            .until("agent.session.idle")
+            .await;
+        assert!(told.iter().all(|event| is_bare(event) == bare), "{given}");
+    }
 }
 
 #[tokio::test]

@@ -98,8 +98,13 @@ impl Api {
 
     /// A request without anything but its method and path (which begins with `/`).
     pub fn bare(&self, method: &str, path: &str) -> RequestBuilder {
+        self.at(method, &format!("{}{path}", self.base))
+    }
+
+    /// The same for a whole URL.
+    pub fn at(&self, method: &str, url: &str) -> RequestBuilder {
         let method = Method::from_bytes(method.as_bytes()).expect("a method");
-        self.http.request(method, format!("{}{path}", self.base))
+        self.http.request(method, url)
     }
 
     /// A request as an SDK sends it, with this key.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::failure::Complaint;
-use super::sse::Event;
+use crate::backend::sse::Event;
 use crate::engine::ports::{ModelEvent, ModelUsage};
 
 /// Reads the events of one response.

@@ -7,12 +7,10 @@ mod address;
 mod events;
 mod failure;
 mod request;
-mod retry_after;
-mod sse;
 mod stream;
 
 use std::collections::BTreeSet;
-use std::sync::{Mutex, Once, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -21,8 +19,10 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use reqwest::{Client, Response, Url};
 
 use self::failure::Complaint;
-use super::key::{KeySource, Keys};
 use crate::api::{Secret, TurnErrorCode, Words};
+use crate::backend::key::{KeyError, KeySource, Keys};
+use crate::backend::outbound::{self, causes, shown};
+use crate::backend::retry_after;
 use crate::engine::ports::{Model, ModelError, ModelRequest, ModelStream};
 
 /// A failed answer is read up to this.
@@ -91,9 +91,10 @@ impl HttpModel {
     /// Prepares the client; nothing is sent, and no key is read.
     pub fn new(options: HttpOptions) -> Result<HttpModel, HttpModelError> {
         let url = address::endpoint(&options.base_url)?;
-        let name = address::shown(&options.base_url);
-        let client =
-            client(&url, options.connect_timeout_ms).map_err(|error| HttpModelError::Client {
+        let name = shown(&options.base_url);
+        let client = outbound::client(&url, options.connect_timeout_ms)
+            .build()
+            .map_err(|error| HttpModelError::Client {
                 url: name.clone(),
                 reason: causes(&error),
             })?;
@@ -216,29 +217,6 @@ impl Model for HttpModel {
     }
 }
 
-fn client(url: &Url, connect_timeout_ms: u64) -> Result<Client, reqwest::Error> {
-    static PROVIDER: Once = Once::new();
-    PROVIDER.call_once(|| {
-        // An error says that there is one already, which serves as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    });
-    let mut client = Client::builder()
-        .user_agent(concat!("rat-things/", env!("CARGO_PKG_VERSION")))
-        .connect_timeout(Duration::from_millis(connect_timeout_ms))
-        // A redirect would carry the conversation, and maybe the key, to a server that nobody configured.
-        .redirect(reqwest::redirect::Policy::none())
-        // The harness decides about repeating, and counts it.
-        .retry(reqwest::retry::never());
-    if url.scheme() == "http" {
-        // Without TLS there is nothing to verify, and machines without CA certificates can still use a local server.
-        client = client.tls_certs_only([]);
-    }
-    if address::is_local(url) {
-        client = client.no_proxy();
-    }
-    client.build()
-}
-
 fn connection(error: reqwest::Error) -> ModelError {
     let error = error.without_url();
     if error.is_builder() {
@@ -276,17 +254,12 @@ fn failed(code: TurnErrorCode, retryable: bool, message: String) -> ModelError {
     }
 }
 
-/// An error with what caused it; the first line alone says little.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
+impl From<KeyError> for ModelError {
+    fn from(error: KeyError) -> Self {
+        failed(
+            TurnErrorCode::AuthenticationError,
+            false,
+            format!("no key for the model provider: {error}"),
+        )
     }
-    text
 }

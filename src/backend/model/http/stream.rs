@@ -9,8 +9,9 @@ use reqwest::Response;
 use serde_json::Value;
 
 use super::events::{Broken, Reader};
-use super::{connection, failed, idle, sse};
+use super::{connection, failed, idle};
 use crate::api::{Secret, TurnErrorCode};
+use crate::backend::sse;
 use crate::engine::ports::{ModelError, ModelEvent, ModelStream};
 
 /// A whole answer may not be larger.

@@ -1,5 +1,8 @@
-//! Where a provider's key comes from, and when it is asked for again.
+//! Where the key of a server comes from, and when it is asked for again.
 
+use std::io::Read;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -8,7 +11,6 @@ use tokio::process::Command;
 use tokio::sync::Mutex;
 
 use crate::api::Secret;
-use crate::engine::ports::ModelError;
 
 /// A longer key is no key.
 const KEY_LIMIT_BYTES: u64 = 16 << 10;
@@ -25,6 +27,11 @@ pub enum KeySource {
         /// Its name.
         name: String,
     },
+    /// What a file holds that its owner alone can read.
+    File {
+        /// The file.
+        path: PathBuf,
+    },
     /// What a command prints.
     Command {
         /// Run with `sh -c`.
@@ -33,6 +40,11 @@ pub enum KeySource {
         timeout_ms: u64,
     },
 }
+
+/// Why there is no key. Nothing of what was found instead is in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct KeyError(String);
 
 /// Gets the key once and keeps it until the provider refuses it.
 #[derive(Debug)]
@@ -51,7 +63,7 @@ impl Keys {
     }
 
     /// The key, or `None` if the server needs none. Calls at the same time run the command once.
-    pub async fn get(&self) -> Result<Option<Secret>, ModelError> {
+    pub async fn get(&self) -> Result<Option<Secret>, KeyError> {
         let mut kept = self.kept.lock().await;
         if kept.is_none() {
             *kept = read(&self.source).await?;
@@ -60,7 +72,7 @@ impl Keys {
     }
 
     /// Another key than the one that was refused, if the source has one by now.
-    pub async fn renew(&self, refused: &Secret) -> Result<Option<Secret>, ModelError> {
+    pub async fn renew(&self, refused: &Secret) -> Result<Option<Secret>, KeyError> {
         let mut kept = self.kept.lock().await;
         // Another call may have renewed it already.
         if kept.as_ref() == Some(refused) {
@@ -71,7 +83,7 @@ impl Keys {
     }
 }
 
-async fn read(source: &KeySource) -> Result<Option<Secret>, ModelError> {
+async fn read(source: &KeySource) -> Result<Option<Secret>, KeyError> {
     let (text, from) = match source {
         KeySource::None => return Ok(None),
         KeySource::Given(key) => return Ok(Some(key.clone())),
@@ -87,6 +99,7 @@ async fn read(source: &KeySource) -> Result<Option<Secret>, ModelError> {
                 }
             }
         }
+        KeySource::File { path } => (read_file(path)?, format!("the file {}", path.display())),
         KeySource::Command {
             command,
             timeout_ms,
@@ -108,9 +121,33 @@ async fn read(source: &KeySource) -> Result<Option<Secret>, ModelError> {
     Ok(Some(Secret::new(text)))
 }
 
+/// The text of a key file. Whoever can read it can act with the key, so one that others can read is refused.
+fn read_file(path: &Path) -> Result<String, KeyError> {
+    let from = path.display();
+    let failed = |error: std::io::Error| no_key(format!("the file {from} can't be read: {error}"));
+    // Of something that is no file, opening must not wait for anybody.
+    let mut options = std::fs::OpenOptions::new();
+    options.read(true).custom_flags(libc::O_NONBLOCK);
+    let file = options.open(path).map_err(failed)?;
+    let found = file.metadata().map_err(failed)?;
+    if !found.is_file() {
+        return Err(no_key(format!("{from} is not a file")));
+    }
+    if found.permissions().mode() & 0o077 != 0 {
+        return Err(no_key(format!(
+            "others can read the file {from}: close it with chmod 600 {from}"
+        )));
+    }
+    let mut text = Vec::new();
+    file.take(KEY_LIMIT_BYTES)
+        .read_to_end(&mut text)
+        .map_err(failed)?;
+    String::from_utf8(text).map_err(|_| no_key(format!("the file {from} does not hold text")))
+}
+
 /// Runs the command in a process group of its own, so that all of it can be ended. What it writes to standard error may hold
 /// anything, so it is not kept.
-async fn run(command: &str, timeout_ms: u64) -> Result<String, ModelError> {
+async fn run(command: &str, timeout_ms: u64) -> Result<String, KeyError> {
     let mut child = Command::new("sh")
         .args(["-c", command])
         .stdin(Stdio::null())
@@ -158,13 +195,8 @@ impl Drop for Group {
     }
 }
 
-fn no_key(message: String) -> ModelError {
-    ModelError {
-        code: "authentication_error".to_owned(),
-        message: format!("no key for the model provider: {message}"),
-        retryable: false,
-        retry_after_ms: None,
-    }
+fn no_key(message: String) -> KeyError {
+    KeyError(message)
 }
 
 #[cfg(test)]
@@ -227,13 +259,35 @@ mod tests {
             (env("RAT_THINGS_TEST_NO_SUCH_VARIABLE"), "is not set"),
         ] {
             let error = keys.get().await.expect_err(word);
-            assert_eq!(
-                (error.code.as_str(), error.retryable),
-                ("authentication_error", false)
-            );
-            assert!(error.message.contains(word), "{error}");
+            assert!(error.to_string().contains(word), "{error}");
             assert!(!format!("{error:?}").contains("secret"), "{error}");
         }
+    }
+
+    #[tokio::test]
+    async fn a_key_file_is_read_unless_others_can_read_it() {
+        let dir = tempfile::tempdir().expect("a temporary directory can be made");
+        let path = dir.path().join("key");
+        std::fs::write(&path, "the-secret\n").expect("it can be written");
+        let keys = || Keys::new(KeySource::File { path: path.clone() });
+        let mode = |mode: u32| {
+            let mode = std::fs::Permissions::from_mode(mode);
+            std::fs::set_permissions(&path, mode).expect("it is ours");
+        };
+        mode(0o600);
+        let key = keys().get().await.expect("it is ours alone");
+        assert_eq!(key.as_ref().map(Secret::reveal), Some("the-secret"));
+        for open in [0o640, 0o604, 0o620] {
+            mode(open);
+            let error = keys().get().await.expect_err("it is open");
+            assert!(error.to_string().contains("chmod 600"), "{error}");
+            assert!(!error.to_string().contains("the-secret"), "{error}");
+        }
+        let directory = Keys::new(KeySource::File {
+            path: dir.path().to_owned(),
+        });
+        let error = directory.get().await.expect_err("it is no file");
+        assert!(error.to_string().contains("is not a file"), "{error}");
     }
 
     #[tokio::test]
@@ -246,7 +300,7 @@ mod tests {
         });
         let error = keys.get().await.expect_err("it hangs");
         assert!(
-            error.message.contains("did not end within 300 ms"),
+            error.to_string().contains("did not end within 300 ms"),
             "{error}"
         );
         let Ok(pid) = std::fs::read_to_string(pid) else {
