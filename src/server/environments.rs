@@ -27,7 +27,10 @@ pub(super) async fn files(mut asked: Asked) -> Answered {
         let message = "Unknown parameter: 'after'.";
         return Err(ApiError::invalid_request("after", message).into());
     }
-    let below = below.unwrap_or_else(|| "/workspace".to_owned());
+    let mut below = below.unwrap_or_else(|| "/workspace".to_owned());
+    if below.ends_with('/') {
+        below.pop();
+    }
     if below != "/workspace" {
         limits::check_workspace_directory("path", &below)?;
     }
