@@ -71,7 +71,9 @@ async function ended(child, within) {
 async function suite(name, judge) {
   const place = fs.mkdtempSync(path.join(os.tmpdir(), `rat-things-sdk-${name}-`));
   const env = environment(place);
-  const { key } = ask(env, 'keys', 'create', '--name', name);
+  const { key } = ask(env, 'keys', 'create', '--name', name, '--rate', '100000');
+  const { key: reader } = ask(env, 'keys', 'create', '--name', 'reader', '--scope', 'api.agents.read');
+  const { key: slow } = ask(env, 'keys', 'create', '--name', 'slow', '--rate', '1');
   const log = fs.openSync(path.join(place, 'daemon.log'), 'w');
   const daemon = spawn(program, ['daemon', 'run', '--listen', '127.0.0.1:0'], { env, stdio: ['ignore', 'ignore', log] });
   let front;
@@ -83,6 +85,9 @@ async function suite(name, judge) {
     const suiteEnv = {
       ...env,
       OPENAI_API_KEY: key,
+      // One that may only read, and one that may ask once a second.
+      READER_KEY: reader,
+      SLOW_KEY: slow,
       OPENAI_BASE_URL: `${front.url}/v1`,
       // For what no judge may stand before.
       DAEMON_URL: `http://127.0.0.1:${port}`,

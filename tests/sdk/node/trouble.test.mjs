@@ -97,6 +97,34 @@ test('an id of nothing is not found, on every route', async () => {
   }
 });
 
+test('what a key is not for is denied', async () => {
+  const reader = new OpenAI({ apiKey: process.env.READER_KEY }).beta.agents;
+  assert.ok(Array.isArray((await reader.list()).data));
+  const error = await refused(reader.create({ model: 'demo' }), OpenAI.PermissionDeniedError, 403);
+  assert.equal(error.code, 'forbidden');
+});
+
+test('who asks too often is told when to come back, and comes back', async () => {
+  const apiKey = process.env.SLOW_KEY;
+  const hasty = new OpenAI({ apiKey, maxRetries: 0 }).beta.agents;
+  const asked = await Promise.allSettled(Array.from({ length: 6 }, () => hasty.list()));
+  const late = asked.filter((one) => one.status === 'rejected').map((one) => one.reason);
+  assert.ok(late.length >= 1);
+  for (const error of late) {
+    assert.ok(error instanceof OpenAI.RateLimitError);
+    assert.equal(error.code, 'rate_limit_exceeded');
+    assert.ok(Number(error.headers.get('retry-after-ms')) > 0);
+  }
+  const patient = new OpenAI({ apiKey }).beta.agents;
+  assert.ok(Array.isArray((await patient.list()).data));
+});
+
+test('a server that goes on failing is an error of its own', async () => {
+  await trouble({ kind: 'status', status: 500, method: 'GET', path: '^/v1/agents$', times: 1 });
+  const once = new OpenAI({ maxRetries: 0 }).beta.agents;
+  await assert.rejects(once.list(), OpenAI.InternalServerError);
+});
+
 test('what cannot be reached is a connection error', async () => {
   const nowhere = new OpenAI({ baseURL: 'http://127.0.0.1:9/v1', maxRetries: 0 });
   await assert.rejects(nowhere.beta.agents.list(), OpenAI.APIConnectionError);

@@ -1,3 +1,4 @@
+import os
 from uuid import uuid4
 
 import openai
@@ -89,6 +90,31 @@ def test_an_id_of_nothing_is_not_found(ask):
     with pytest.raises(openai.NotFoundError) as refused:
         ask()
     assert refused.value.code == "not_found_error"
+
+
+def test_what_a_key_is_not_for_is_denied():
+    reader = openai.OpenAI(api_key=os.environ["READER_KEY"]).beta.agents
+    assert isinstance(reader.list().data, list)
+    with pytest.raises(openai.PermissionDeniedError) as refused:
+        reader.create(model="demo")
+    assert refused.value.code == "forbidden"
+
+
+def test_who_asks_too_often_is_told_when_to_come_back_and_comes_back():
+    hasty = openai.OpenAI(api_key=os.environ["SLOW_KEY"], max_retries=0).beta.agents
+    with pytest.raises(openai.RateLimitError) as refused:
+        for _ in range(20):
+            hasty.list()
+    assert refused.value.code == "rate_limit_exceeded"
+    assert int(refused.value.response.headers["retry-after-ms"]) > 0
+    patient = openai.OpenAI(api_key=os.environ["SLOW_KEY"]).beta.agents
+    assert isinstance(patient.list().data, list)
+
+
+def test_a_server_that_goes_on_failing_is_an_error_of_its_own():
+    trouble(kind="status", status=500, method="GET", path="^/v1/agents$", times=1)
+    with pytest.raises(openai.InternalServerError):
+        openai.OpenAI(max_retries=0).beta.agents.list()
 
 
 def test_what_cannot_be_reached_is_a_connection_error():
