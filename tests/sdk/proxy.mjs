@@ -12,8 +12,9 @@ export async function startProxy({ port, judge }) {
   const proxy = new Proxy({ port, judge });
   const server = http.createServer((request, response) => {
     proxy.serve(request, response).catch((error) => {
-      // The daemon or the client left; the other one is let go, too.
-      proxy.report.broken.push(String(error));
+      // The daemon or the client left, and the other one is let go, too; or the judge itself is at fault.
+      const left = ['ECONNRESET', 'ECONNREFUSED', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE'].includes(error.code);
+      if (!left) proxy.report.violations.push(`the judge failed: ${error.stack}`);
       response.destroy();
     });
   });
@@ -22,7 +23,7 @@ export async function startProxy({ port, judge }) {
 }
 
 class Proxy {
-  report = { answers: {}, events: {}, failures: {}, violations: [], broken: [] };
+  report = { answers: {}, events: {}, failures: {}, violations: [] };
   #troubles = [];
 
   constructor({ port, judge }) {
@@ -108,7 +109,8 @@ class Proxy {
       }
       if (left) this.#wrong(request, pathname, `the stream ends in the middle of a block: ${left}`);
     } catch (error) {
-      if (!response.destroyed) this.report.broken.push(`${pathname}: ${error}`);
+      // The daemon broke off, or the reader left.
+      if (error.code !== 'ECONNRESET') throw error;
     }
     response.end();
   }

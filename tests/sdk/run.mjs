@@ -124,6 +124,7 @@ function sum(counts) {
 }
 
 const judge = new Judge(home);
+judge.bites();
 const names = only ? [only] : Object.keys(SUITES);
 const results = await Promise.all(names.map((name) => suite(name, judge)));
 for (const { name, good, code, said, report, log } of results) {

@@ -101,12 +101,16 @@ export function definitions(home) {
   const generator = createGenerator({
     path: entry,
     tsconfig: config,
-    type: '*',
     skipTypeCheck: true,
     expose: 'all',
     additionalProperties: false,
   });
-  return generator.createSchema('*').definitions;
+  const found = {};
+  for (const name of Object.values(TYPES).flat()) {
+    Object.assign(found, generator.createSchema(name).definitions);
+    if (!found[name]) throw new Error(`the SDK's types have no schema of ${name}`);
+  }
+  return found;
 }
 
 const FAILURE = {
@@ -160,6 +164,17 @@ export class Judge {
 
   constructor(home) {
     this.#definitions = definitions(home);
+  }
+
+  /** Fails if there is an answer that would pass whatever it says. */
+  bites() {
+    for (const route of ROUTES.filter(({ answer }) => answer !== 'bytes')) {
+      if (!this.answer(route, '{"id": 7, "surprise": true}')) throw new Error(`${route.template} is not judged`);
+    }
+    if (!this.failure('{"error": "text"}')) throw new Error('failures are not judged');
+    for (const type of ['agent.session.idle', 'agent.session.turn.item.done', 'of nobody']) {
+      if (!this.event({ type })) throw new Error(`${type} is not judged`);
+    }
   }
 
   /** The template of the route, as it is counted. */
