@@ -73,6 +73,9 @@ _rat__things() {
             rat__things__subcmd__agents,update)
                 cmd="rat__things__subcmd__agents__subcmd__update"
                 ;;
+            rat__things__subcmd__artifacts,delete)
+                cmd="rat__things__subcmd__artifacts__subcmd__delete"
+                ;;
             rat__things__subcmd__artifacts,get)
                 cmd="rat__things__subcmd__artifacts__subcmd__get"
                 ;;
@@ -493,8 +496,46 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__artifacts)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help get"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help get delete"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rat__subcmd__things__subcmd__artifacts__subcmd__delete)
+            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

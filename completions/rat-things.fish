@@ -483,26 +483,27 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l no-input -d 'Never ask; fail where an answer would be needed'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
-complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
-complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
-complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
 json\t'The Agents API resource: indented on a terminal, one line elsewhere'
 jsonl\t'One JSON object a line, each flushed when it is complete'
 yaml\t'The same value as `json`, as YAML'
 id\t'Ids only, one a line'"
-complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
 always\t'Even in a pipe'
 never\t'Not at all'"
-complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
-complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
-complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -l json -d 'The same as `-o json`'
-complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
-complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -s v -l verbose -d 'Say more on standard error; repeat for still more'
-complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -l no-input -d 'Never ask; fail where an answer would be needed'
-complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
-complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get" -f -a "get" -d 'Get the bytes of an Artifact, verified by their digest'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -f -a "get" -d 'Get the bytes of an Artifact, verified by their digest'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -f -a "delete" -d 'Delete an Artifact'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l to -d 'The file to write; a directory takes the Artifact\'s own name; - is standard output [default: standard output, if it is no terminal]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -524,6 +525,26 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __f
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l no-input -d 'Never ask; fail where an answer would be needed'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -l yes -d 'Do not ask'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'

@@ -7,17 +7,21 @@ mod bounds;
 mod environment;
 mod input;
 mod tool;
+mod vault;
 
 use crate::api::{
-    AgentCreateParams, AgentUpdateParams, ApiError, EnvironmentParam, EventCreateParams, Metadata,
-    SessionCreateParams, SessionUpdateParams,
+    AgentCreateParams, AgentUpdateParams, ApiError, CredentialCreateParams, CredentialUpdateParams,
+    EnvironmentParam, EventCreateParams, Metadata, SessionCreateParams, SessionUpdateParams,
+    VaultCreateParams, VaultUpdateParams,
 };
 
 pub use bounds::{BOUNDS, Bound, bound};
 pub use environment::{
     MAX_ALLOWED_DOMAINS, MAX_CAPABILITY_DIRECTORIES, MAX_FILES, MAX_INLINE_BYTES,
-    MAX_INLINE_FILE_BYTES,
+    MAX_INLINE_FILE_BYTES, check_environment_file, check_template_create, check_template_update,
+    check_workspace_directory,
 };
+pub use vault::{MAX_ALLOWED_HOSTS, MAX_NAME_BYTES, MAX_SECRET_BYTES};
 
 /// Pairs of one resource's metadata at most.
 pub const MAX_METADATA_PAIRS: usize = 16;
@@ -135,6 +139,37 @@ pub fn check_events(params: &EventCreateParams) -> Result<(), ApiError> {
         input::check_event(&format!("events[{i}]"), event)?;
     }
     Ok(())
+}
+
+/// What the types of `POST /vaults` do not show.
+pub fn check_vault_create(params: &VaultCreateParams) -> Result<(), ApiError> {
+    if let Some(name) = &params.name {
+        vault::check_name(name)?;
+    }
+    params.metadata.as_ref().map_or(Ok(()), check_metadata)
+}
+
+/// What the types of `POST /vaults/{vault_id}` do not show.
+pub fn check_vault_update(params: &VaultUpdateParams) -> Result<(), ApiError> {
+    if let Some(name) = params.name.as_set() {
+        vault::check_name(name)?;
+    }
+    params.metadata.as_ref().map_or(Ok(()), check_metadata)
+}
+
+/// What the types of `POST /vaults/{vault_id}/credentials` do not show.
+pub fn check_credential_create(params: &CredentialCreateParams) -> Result<(), ApiError> {
+    vault::check_name(&params.name)?;
+    vault::check_auth(&params.auth)?;
+    params.metadata.as_ref().map_or(Ok(()), check_metadata)
+}
+
+/// What the types of `POST /vaults/{vault_id}/credentials/{credential_id}` do not show.
+pub fn check_credential_update(params: &CredentialUpdateParams) -> Result<(), ApiError> {
+    if let Some(auth) = &params.auth {
+        vault::check_rotation(auth)?;
+    }
+    params.metadata.as_ref().map_or(Ok(()), check_metadata)
 }
 
 /// Metadata of any resource, under the field `metadata`.

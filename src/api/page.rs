@@ -26,6 +26,41 @@ pub struct Page<T> {
     pub last_id: Option<String>,
 }
 
+/// A page of a list without ids. The next one is asked for with `page=<next>`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TokenPageOf{T}")]
+pub struct TokenPage<T> {
+    /// Always `list`.
+    #[serde(default)]
+    pub object: ListObject,
+    /// In the order asked for.
+    pub data: Vec<T>,
+    /// Whether more follows behind the last one.
+    pub has_more: bool,
+    /// Where it follows; null at the end.
+    pub next: Option<String>,
+    /// Always null.
+    #[serde(default)]
+    pub first_id: Option<String>,
+    /// Always null.
+    #[serde(default)]
+    pub last_id: Option<String>,
+}
+
+impl<T> TokenPage<T> {
+    /// A page of these elements; `next` is where more follow, if they do.
+    pub fn new(data: Vec<T>, next: Option<String>) -> TokenPage<T> {
+        TokenPage {
+            object: ListObject::Only,
+            data,
+            has_more: next.is_some(),
+            next,
+            first_id: None,
+            last_id: None,
+        }
+    }
+}
+
 /// A resource that lists name by its id.
 pub trait HasId {
     /// Its id; `None` where the contract allows null.

@@ -10,15 +10,22 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
+use super::artifact::KEPT_MS;
+use super::check::SessionFacts;
 use super::core::{Core, decode, encode};
 use super::error::EngineError;
+use super::ids::SessionId;
 use super::keys;
-use super::ports::{BlobScope, Change, Guard, Key, Range, Record, StoreError, Write};
+use super::ports::{
+    BlobError, BlobRef, BlobScope, Change, Guard, Key, Range, Record, StoreError, Write,
+};
 
 /// What nothing names by then is erased. An upload must be over long before.
 pub const UNNAMED_MS: u64 = 24 * 3_600_000;
 /// How often somebody looks whether a chore is due.
 const LOOK_MS: u64 = 30_000;
+/// Rows of a Session read at once.
+const ROWS_AT_ONCE: usize = 256;
 /// Chores read at once.
 const CHORES_AT_ONCE: usize = 64;
 
@@ -32,6 +39,15 @@ pub enum Chore {
     Scope,
     /// Delete the file, which has expired.
     File,
+    /// Remove what was in the vault, which is deleted.
+    Vault,
+    /// Remove these bytes of a Session, unless a row of it names them.
+    Blob {
+        /// The Session.
+        session: SessionId,
+        /// The bytes.
+        sha256: String,
+    },
 }
 
 impl Chore {
@@ -41,6 +57,8 @@ impl Chore {
             // One becomes the other.
             Chore::Unnamed | Chore::Scope => "scope",
             Chore::File => "file",
+            Chore::Vault => "vault",
+            Chore::Blob { .. } => "blob",
         }
     }
 }
@@ -98,6 +116,19 @@ impl Core {
         if let Err(error) = done {
             tracing::warn!(%key, %error, "something is erased later");
         }
+    }
+
+    /// Passes on how something ended that a promise was for. If it ended badly, the promise is broken: if it may have been redeemed all
+    /// the same, there is nothing to break.
+    pub(super) async fn settle_promise<T>(
+        &self,
+        promise: &Promise,
+        ended: Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        if ended.is_err() {
+            self.break_promise(promise).await;
+        }
+        ended
     }
 
     /// Gives up what was promised. What can't be erased now is erased later.
@@ -167,6 +198,10 @@ impl Core {
             }
             Chore::Scope => self.erase_scope(owner, name).await?,
             Chore::File => self.expire_file(owner, name).await?,
+            Chore::Vault => self.empty_vault(owner, name).await?,
+            Chore::Blob { session, sha256 } => {
+                self.remove_unnamed(owner, &session, &sha256).await?;
+            }
         }
         let done = Write {
             key: key.clone(),
@@ -175,6 +210,73 @@ impl Core {
         };
         self.commit_writes(vec![done]).await?;
         Ok(())
+    }
+
+    /// Removes bytes that no row of a Session names. If somebody stored them again meanwhile, it is looked at again later.
+    async fn remove_unnamed(
+        &self,
+        owner: &str,
+        session: &SessionId,
+        sha256: &str,
+    ) -> Result<(), EngineError> {
+        let now_ms = self.clock.now_ms();
+        match self.load(session).await? {
+            Some(loaded) if loaded.head.owner == owner && loaded.head.deleted_ms.is_none() => {}
+            // It is erased whole, or somebody else's.
+            _ => return Ok(()),
+        }
+        if self.names(session, sha256).await? {
+            return Ok(());
+        }
+        let scope = self.scope(owner, session);
+        let before_ms = now_ms.saturating_sub(KEPT_MS);
+        if self.blobs.remove(&scope, sha256, before_ms).await? {
+            return Ok(());
+        }
+        let blob = BlobRef {
+            sha256: sha256.to_owned(),
+            size_bytes: 0,
+        };
+        match self.blobs.open(&scope, &blob, 0).await {
+            Err(BlobError::Missing(_)) => return Ok(()),
+            // Of whatever length they are: they are there.
+            Ok(_) | Err(BlobError::Corrupt(_)) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let name = format!("{session}.{sha256}");
+        let chore = Chore::Blob {
+            session: session.clone(),
+            sha256: sha256.to_owned(),
+        };
+        let again = self.chore(owner, &name, now_ms + KEPT_MS, &chore);
+        self.commit_writes(vec![again]).await?;
+        Ok(())
+    }
+
+    /// Whether a row of the Session names these bytes.
+    async fn names(&self, session: &SessionId, sha256: &str) -> Result<bool, EngineError> {
+        let mut range = Range {
+            partition: keys::session_partition(session),
+            from: String::new(),
+            until: None,
+            reverse: false,
+            limit: ROWS_AT_ONCE,
+        };
+        loop {
+            let page = self.store.range(&range).await?;
+            let mut facts = SessionFacts::new();
+            page.records.iter().for_each(|record| facts.take(record));
+            // What can't be read may name them.
+            if facts.unreadable().next().is_some()
+                || facts.blobs().any(|(_, blob)| blob.sha256 == sha256)
+            {
+                return Ok(true);
+            }
+            match page.records.last() {
+                Some(last) if page.more => range.from = format!("{}\0", last.key.sort),
+                _ => return Ok(false),
+            }
+        }
     }
 
     async fn erase_scope(&self, owner: &str, name: &str) -> Result<(), EngineError> {

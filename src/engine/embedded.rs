@@ -212,6 +212,12 @@ impl Deployment for Embedded {
         })
     }
 
+    async fn delete_artifact(&self, session: &str, id: &str) -> Told<()> {
+        let session = session_id(session)?;
+        let deleted = self.core.delete_artifact(&self.owner, &session, id);
+        Ok(deleted.await?)
+    }
+
     async fn list_events(
         &self,
         session: &str,

@@ -72,6 +72,8 @@ pub enum Kind {
     Credential,
     /// `tmpl_`, a template of environments
     Template,
+    /// `cfile_`, a file that an environment has from its beginning
+    EnvironmentFile,
     /// `seal_`, the scope of sealed values, or of bytes, that one record names
     Seal,
 }
@@ -102,6 +104,7 @@ impl Kind {
             Kind::Vault => "vault_",
             Kind::Credential => "cred_",
             Kind::Template => "tmpl_",
+            Kind::EnvironmentFile => "cfile_",
             Kind::Seal => "seal_",
         }
     }

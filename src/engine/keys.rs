@@ -143,6 +143,11 @@ pub fn session_by_id(session: &str) -> String {
     format!("session-id/{session}")
 }
 
+/// In the owner's partition: the Session whose environment this is.
+pub fn environment(id: &str) -> String {
+    format!("environment/{id}")
+}
+
 /// In the owner's partition: a saved Agent.
 pub fn agent(id: &str) -> String {
     format!("agent/{id}")

@@ -17,6 +17,7 @@ use super::ports::{
 use super::run::Worker;
 use super::session::Head;
 use super::sessions::variables;
+use super::start_files::Placing;
 use crate::api::EnvironmentStatus;
 
 /// How long opening may take before, and between, rings for another worker that may keep the environment open.
@@ -27,6 +28,8 @@ pub struct LazyEnvironment {
     spec: EnvironmentSpec,
     /// Where the values of its variables are.
     variables: Option<(BlobScope, SecretRef)>,
+    /// What is put there before anything runs.
+    placing: Placing,
     secrets: Arc<dyn Secrets>,
     environments: Arc<dyn Environments>,
     bell: Arc<dyn Bell>,
@@ -41,12 +44,14 @@ impl LazyEnvironment {
     pub(super) fn new(
         spec: EnvironmentSpec,
         variables: Option<(BlobScope, SecretRef)>,
+        placing: Placing,
         worker: &Worker,
         session: &SessionId,
     ) -> Arc<LazyEnvironment> {
         Arc::new(LazyEnvironment {
             spec,
             variables,
+            placing,
             secrets: Arc::clone(&worker.core.secrets),
             environments: Arc::clone(&worker.environments),
             bell: Arc::clone(&worker.core.bell),
@@ -116,7 +121,12 @@ impl LazyEnvironment {
         loop {
             tokio::select! {
                 biased;
-                opened = &mut opening => return opened,
+                opened = &mut opening => {
+                    let opened = opened?;
+                    let placed = self.placing.place(&*self.environments, &spec.id, opened.created);
+                    placed.await?;
+                    return Ok(opened);
+                }
                 () = tokio::time::sleep(RING_AFTER) => self.bell.ring(self.session.as_str()),
             }
         }

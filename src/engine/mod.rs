@@ -4,6 +4,8 @@
 //! [`accept`] (with [`prepare`]), [`dispatch`] (with [`agenda`] and [`claim`]), [`run`] (with [`work`]), [`observe`], [`settle`]
 //! (with [`finish`]), [`deliver`] (with [`outbox`]), [`recover`], and [`erase`] at the very end.
 //! [`draft`] is the one way in which anything is ever changed; [`check`] states what must hold of the records that result.
+//! What an owner keeps in no Session ([`files`], [`vaults`], [`credentials`], [`templates`]) stands on [`owned`], and is erased by
+//! [`chores`].
 //! [`archive`] carries a Session from one store to another; [`fsck`] checks a whole store; [`measure`] counts for who watches over it.
 
 pub mod accept;
@@ -17,6 +19,8 @@ pub mod check;
 pub mod chores;
 pub mod claim;
 pub mod core;
+mod credential_auth;
+pub mod credentials;
 pub mod deliver;
 pub mod delivery;
 pub mod dispatch;
@@ -24,6 +28,7 @@ pub mod draft;
 mod driven;
 pub mod embedded;
 pub mod environment;
+pub mod environments;
 pub mod erase;
 pub mod error;
 pub mod events;
@@ -59,8 +64,12 @@ pub mod scope;
 pub mod session;
 pub mod sessions;
 pub mod settle;
+pub mod start_files;
+mod starting;
 mod steps;
+pub mod templates;
 pub mod turn;
+pub mod vaults;
 pub mod view;
 pub mod work;
 pub mod writing;

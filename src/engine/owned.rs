@@ -165,6 +165,19 @@ impl Core {
         ]
     }
 
+    /// The write that changes one, if it is still as it was found.
+    pub(super) fn put_owned<T: Serialize>(
+        &self,
+        owner: &str,
+        of: &Collection,
+        id: &str,
+        found: &Found<T>,
+    ) -> Write {
+        let by_time = of.time_row(found.created_ms, id);
+        let change = Change::Put(encode(&found.row));
+        self.owner_write(owner, by_time, Guard::Version(found.version), change)
+    }
+
     /// Commits what `decide` makes of one as it is now, decided anew as often as others are quicker; what it answered.
     pub(super) async fn change_owned<T: DeserializeOwned, A>(
         &self,

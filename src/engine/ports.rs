@@ -15,6 +15,7 @@ mod model;
 mod secrets;
 mod store;
 mod surroundings;
+mod workspace;
 
 pub use blobs::*;
 pub use compute::*;
@@ -27,3 +28,4 @@ pub use model::*;
 pub use secrets::*;
 pub use store::*;
 pub use surroundings::*;
+pub use workspace::*;

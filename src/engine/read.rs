@@ -408,8 +408,10 @@ impl Core {
                 if published.is_none_or(|(known, _)| known != turn) {
                     published = Some((turn, self.published(read, turn).await?));
                 }
-                if published.is_some_and(|(_, count)| n < count) {
-                    let row: ArtifactRow = decode(record)?;
+                let row: Option<ArtifactRow> = decode(record)?;
+                if let Some(row) = row
+                    && published.is_some_and(|(_, count)| n < count)
+                {
                     found.push(view::artifact(&read.id, turn, n, &row));
                 }
             }
@@ -441,10 +443,8 @@ impl Core {
         if n >= self.published(read, turn).await? {
             return Err(missing());
         }
-        let row: ArtifactRow = self
-            .row(&read.id, keys::artifact(turn, n))
-            .await?
-            .ok_or_else(missing)?;
+        let row: Option<Option<ArtifactRow>> = self.row(&read.id, keys::artifact(turn, n)).await?;
+        let row = row.flatten().ok_or_else(missing)?;
         Ok((view::artifact(&read.id, turn, n, &row), row))
     }
 }
@@ -476,7 +476,7 @@ pub fn item_number(session: &SessionId, id: &str) -> Result<u64, EngineError> {
     .ok_or_else(|| EngineError::not_found("item", id))
 }
 
-fn artifact_number(session: &SessionId, id: &str) -> Result<(u64, u64), EngineError> {
+pub(super) fn artifact_number(session: &SessionId, id: &str) -> Result<(u64, u64), EngineError> {
     ids::number_of(Kind::Artifact, session, id)
         .map(of_id_number)
         .ok_or_else(|| EngineError::not_found("artifact", id))

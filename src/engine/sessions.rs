@@ -12,14 +12,14 @@ use super::error::EngineError;
 use super::ids::{self, Kind, SessionId, sha256_hex};
 use super::keys;
 use super::ports::{
-    BlobScope, Change, EnvironmentSpec, Guard, Isolation, Key, Network, SecretRef, StoreError,
-    Write,
+    BlobScope, Change, EnvironmentSpec, Guard, Isolation, Key, SecretRef, StoreError, Write,
 };
 use super::receipt::{CreateReceipt, Outcome};
 use super::session::Head;
+use super::start_files::StartFile;
 use crate::api::{
-    AgentTool, EnvironmentParam, HostedEnvironmentParam, InputEvent, MessageInput, Metadata,
-    NetworkAccess, Secret, SessionAgent, SessionCreateParams, SessionUpdateParams, canonical_json,
+    AgentTool, InputEvent, MessageInput, Metadata, Secret, SessionAgent, SessionCreateParams,
+    SessionUpdateParams, canonical_json,
 };
 
 /// Row `config`: what a Session is configured with. Rewritten only by updates.
@@ -33,9 +33,15 @@ pub struct Config {
     /// Where the values of its variables are; `None` if it has none (or they are in its spec, as of old).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<SecretRef>,
+    /// Files that the environment has from its beginning.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<StartFile>,
     /// The client's names and values.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: Metadata,
+    /// Vaults whose credentials it may use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vault_ids: Vec<String>,
 }
 
 /// A Session that exists now.
@@ -80,12 +86,14 @@ impl Core {
             return Ok(created);
         }
         let session = SessionId::random(&*self.ids);
-        let (environment, variables) = self.environment_of(&params.environment)?;
+        let start = self.start_of(owner, &params.environment).await?;
         let mut config = Config {
             agent: Arc::new(self.snapshot(owner, params).await?),
-            environment,
+            environment: start.as_ref().map(|start| start.spec.clone()),
             variables: None,
+            files: Vec::new(),
             metadata: params.metadata.clone().unwrap_or_default(),
+            vault_ids: self.vaults_of(owner, params).await?,
         };
         let now_ms = self.clock.now_ms();
         let mut head = Head::new(owner.to_owned(), now_ms);
@@ -98,8 +106,18 @@ impl Core {
         let mut draft = Draft::create(&session, head, now_ms);
         let outcomes = decide(&mut draft, &Rows::default(), &batch)?;
         let scope = self.scope(owner, &session);
-        if let Some(values) = &variables {
-            config.variables = Some(self.secrets.put(&scope, values).await?);
+        if let Some(start) = &start {
+            config.files = self.keep_files(&scope, &start.files).await?;
+            if let Some(values) = &start.variables {
+                config.variables = Some(self.secrets.put(&scope, values).await?);
+            }
+            let row = keys::environment(&start.spec.id);
+            let session = Change::Put(super::core::encode(&session));
+            draft.write(
+                Key::new(keys::owner_partition(owner), row),
+                Guard::Absent,
+                session,
+            );
         }
         draft.insert(keys::CONFIG.to_owned(), &config);
         self.list_session(&mut draft, owner, now_ms);
@@ -212,43 +230,28 @@ impl Core {
         Ok(agent)
     }
 
-    fn environment_of(
+    /// The vaults that a request names, each of which must be there.
+    async fn vaults_of(
         &self,
-        param: &EnvironmentParam,
-    ) -> Result<(Option<EnvironmentSpec>, Option<Secret>), EngineError> {
-        match param {
-            EnvironmentParam::None => Ok((None, None)),
-            EnvironmentParam::OpenaiHosted(hosted) => {
-                refuse_unsupported(hosted)?;
-                let network = match &hosted.network {
-                    None => self.settings.network.clone(),
-                    Some(network) => match network.access {
-                        NetworkAccess::Disabled => Network::Disabled,
-                        NetworkAccess::Enabled => Network::Enabled,
-                        NetworkAccess::Restricted => Network::Restricted {
-                            allowed_domains: network.allowed_domains.clone().unwrap_or_default(),
-                        },
-                    },
-                };
-                let env = hosted.env.iter().flatten();
-                let env: BTreeMap<&str, &str> =
-                    env.map(|(k, v)| (k.as_str(), v.reveal())).collect();
-                // Texts always serialise.
-                let variables = serde_json::to_string(&env).unwrap_or_default();
-                let variables = (!env.is_empty()).then(|| Secret::new(variables));
-                let spec = EnvironmentSpec {
-                    id: ids::random(Kind::Environment, &*self.ids),
-                    isolation: self.settings.isolation,
-                    network,
-                    env: BTreeMap::new(),
-                };
-                Ok((Some(spec), variables))
+        owner: &str,
+        params: &SessionCreateParams,
+    ) -> Result<Vec<String>, EngineError> {
+        let ids = params.vault_ids.clone().unwrap_or_default();
+        for (at, id) in ids.iter().enumerate() {
+            let param = format!("vault_ids[{at}]");
+            match self.vault(owner, id).await {
+                Ok(_) if ids[..at].contains(id) => {
+                    return Err(EngineError::invalid(&param, "this vault is named twice"));
+                }
+                Ok(_) => {}
+                Err(EngineError::NotFound { .. }) => {
+                    let message = format!("Vault '{id}' was not found.");
+                    return Err(EngineError::invalid(&param, message));
+                }
+                Err(error) => return Err(error),
             }
-            EnvironmentParam::SelfHosted { .. } => Err(EngineError::invalid(
-                "environment.type",
-                "self_hosted environments are not served here; use openai_hosted (managed) or none",
-            )),
         }
+        Ok(ids)
     }
 
     /// Changes what an update may change. Model, tools and reasoning reach the Agent with its next Turn.
@@ -281,16 +284,21 @@ impl Core {
         owner: &str,
         session: &SessionId,
     ) -> Result<(), EngineError> {
-        self.amend(owner, session, |draft, _| {
+        self.amend(owner, session, |draft, config| {
             let now_ms = draft.now_ms;
             draft.head.fence.shut(now_ms);
             draft.head.deleted_ms = Some(now_ms);
             draft.move_agenda();
             let partition = keys::owner_partition(owner);
-            for sort in [
+            let lists = [
                 keys::session_by_time(draft.head.created_ms, session.as_str()),
                 keys::session_by_id(session.as_str()),
-            ] {
+            ];
+            let environment = config.environment.as_ref();
+            for sort in lists
+                .into_iter()
+                .chain(environment.map(|own| keys::environment(&own.id)))
+            {
                 let key = Key::new(partition.clone(), sort);
                 draft.write(key, Guard::Any, Change::Delete);
             }
@@ -324,7 +332,7 @@ impl Core {
     }
 
     /// Commits one change of an owner's Session, decided anew as often as others are quicker.
-    async fn amend(
+    pub(super) async fn amend(
         &self,
         owner: &str,
         session: &SessionId,
@@ -400,42 +408,6 @@ fn check_tools(agent: &SessionAgent) -> Result<(), EngineError> {
         ));
     }
     Ok(())
-}
-
-fn refuse_unsupported(hosted: &HostedEnvironmentParam) -> Result<(), EngineError> {
-    fn given<T>(list: &Option<Vec<T>>) -> bool {
-        list.as_ref().is_some_and(|list| !list.is_empty())
-    }
-    let unsupported = [
-        ("environment.files", given(&hosted.files)),
-        ("environment.packages", hosted.packages.is_some()),
-        ("environment.setup_commands", given(&hosted.setup_commands)),
-        ("environment.skills", given(&hosted.skills)),
-        ("environment.plugins", given(&hosted.plugins)),
-        (
-            "environment.capability_directories",
-            given(&hosted.capability_directories),
-        ),
-        (
-            "environment.environment_id",
-            hosted.environment_id.is_some(),
-        ),
-        (
-            "environment.environment_template_id",
-            hosted.environment_template_id.is_some(),
-        ),
-        (
-            "environment.desktop",
-            hosted.desktop.is_some_and(|desktop| desktop.enabled),
-        ),
-    ];
-    match unsupported.into_iter().find(|(_, given)| *given) {
-        Some((param, _)) => Err(EngineError::invalid(
-            param,
-            format!("{param} is not served here; leave it out"),
-        )),
-        None => Ok(()),
-    }
 }
 
 /// How commands of a Session are isolated, in words, when it is not the sandbox.

@@ -8,10 +8,11 @@ use super::history::{as_list, as_text};
 use super::ids::{self, Kind, SessionId};
 use super::input::{Body, InputRow, NoOp, Submission};
 use super::item::{CallState, ItemBody, ItemRow};
-use super::ports::{BlobScope, EnvironmentSpec, FunctionAnswer, ModelUsage, Network};
+use super::ports::{BlobScope, FunctionAnswer, ModelUsage, Network};
 use super::receipt::Outcome;
 use super::session::{ActiveTurn, Head};
 use super::sessions::Config;
+use super::start_files::StartFile;
 use super::turn::TurnRow;
 use crate::api::{
     AgentSession, ArtifactObject, Became, CallStatus, CommandExecutionItem, Environment,
@@ -73,31 +74,36 @@ pub fn turn(session: &SessionId, config: &Config, number: u64, row: &TurnRow) ->
     }
 }
 
-fn environment(spec: Option<&EnvironmentSpec>) -> Environment {
-    let Some(spec) = spec else {
+fn environment(config: &Config) -> Environment {
+    let Some(spec) = &config.environment else {
         return Environment::None;
-    };
-    let (access, allowed_domains) = match &spec.network {
-        Network::Disabled => (NetworkAccess::Disabled, Vec::new()),
-        Network::Enabled => (NetworkAccess::Enabled, Vec::new()),
-        Network::Restricted { allowed_domains } => {
-            (NetworkAccess::Restricted, allowed_domains.clone())
-        }
     };
     Environment::OpenaiHosted(HostedEnvironment {
         id: spec.id.clone(),
         capability_directories: Vec::new(),
-        files: Vec::new(),
-        network: ApiNetwork {
-            access,
-            allowed_domains,
-        },
+        files: config.files.iter().map(StartFile::shown).collect(),
+        network: network(&spec.network),
         packages: Packages::default(),
         plugins: Vec::new(),
         skills: Vec::new(),
         container_size: None,
         desktop: None,
     })
+}
+
+/// What commands may reach, as answers show it.
+pub fn network(network: &Network) -> ApiNetwork {
+    let (access, allowed_domains) = match network {
+        Network::Disabled => (NetworkAccess::Disabled, Vec::new()),
+        Network::Enabled => (NetworkAccess::Enabled, Vec::new()),
+        Network::Restricted { allowed_domains } => {
+            (NetworkAccess::Restricted, allowed_domains.clone())
+        }
+    };
+    ApiNetwork {
+        access,
+        allowed_domains,
+    }
 }
 
 /// A Session as its resource; `actions` are its open function calls.
@@ -111,7 +117,7 @@ pub fn session(
         id: id.to_string(),
         agent: (*config.agent).clone(),
         created_at: head.created_ms / 1000,
-        environment: environment(config.environment.as_ref()),
+        environment: environment(config),
         error: None,
         last_active_at: head.active_ms / 1000,
         metadata: config.metadata.clone(),
@@ -119,7 +125,7 @@ pub fn session(
         required_actions: actions,
         status: head.status(),
         usage: Some(usage(head.usage)),
-        vault_ids: Vec::new(),
+        vault_ids: config.vault_ids.clone(),
         prompt_cache_options: None,
         review: None,
         spend_control: None,

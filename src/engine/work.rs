@@ -23,6 +23,7 @@ use super::ports::{
 use super::run::{Leaving, Live, Stop, patiently};
 use super::session::{ActiveTurn, MAX_OPEN_CALLS, MAX_PENDING};
 use super::settle::{Ending, take_answers};
+use super::start_files::Placing;
 use super::turn::Failure;
 use crate::api::TurnStatus;
 
@@ -74,11 +75,15 @@ impl Live {
             .worker
             .core
             .scope(&self.loaded.head.owner, &self.session);
+        let placing = Placing {
+            files: self.config.files.clone(),
+            scope: scope.clone(),
+            blobs: std::sync::Arc::clone(&self.worker.core.blobs),
+        };
         let variables = self.config.variables.clone().map(|at| (scope, at));
-        let environment = self
-            .environment
-            .clone()
-            .map(|spec| LazyEnvironment::new(spec, variables, &self.worker, &self.session));
+        let environment = self.environment.clone().map(|spec| {
+            LazyEnvironment::new(spec, variables, placing, &self.worker, &self.session)
+        });
         let (ending, last_ops) = if turn.cancel.is_some() {
             (Some(Ending::Cancelled), Vec::new())
         } else if let Some(failure) = turn.doomed.clone() {

@@ -12,7 +12,8 @@ use super::query::Query;
 use super::refusal::{Answered, Refusal};
 use super::routes::{Call, Route};
 use super::{
-    Access, Server, agents, artifacts, body, events, files, metrics, openapi, sessions, transcript,
+    Access, Server, agents, artifacts, body, environments, events, files, metrics, openapi,
+    sessions, transcript, vaults,
 };
 use crate::api::{ApiError, EXTENSIONS_HEADER, Extension};
 use crate::engine::access::KeyLimits;
@@ -340,6 +341,7 @@ async fn call(call: Call, asked: Asked) -> Answered {
         Call::ListTraces | Call::ListSubagents => transcript::none(asked).await,
         Call::ListArtifacts => artifacts::list(asked).await,
         Call::GetArtifact => artifacts::get(asked).await,
+        Call::DeleteArtifact => artifacts::delete(asked).await,
         Call::GetArtifactContent => artifacts::content(asked).await,
         Call::NoSubagent => transcript::no_subagent(asked).await,
         Call::NoSubagentPage => transcript::no_subagent_page(asked).await,
@@ -348,6 +350,24 @@ async fn call(call: Call, asked: Asked) -> Answered {
         Call::GetFile => files::get(asked).await,
         Call::DeleteFile => files::delete(asked).await,
         Call::GetFileContent => files::content(asked).await,
+        Call::CreateVault => vaults::create(asked).await,
+        Call::ListVaults => vaults::list(asked).await,
+        Call::GetVault => vaults::get(asked).await,
+        Call::UpdateVault => vaults::update(asked).await,
+        Call::DeleteVault => vaults::delete(asked).await,
+        Call::CreateCredential => vaults::create_credential(asked).await,
+        Call::ListCredentials => vaults::list_credentials(asked).await,
+        Call::GetCredential => vaults::get_credential(asked).await,
+        Call::UpdateCredential => vaults::update_credential(asked).await,
+        Call::DeleteCredential => vaults::delete_credential(asked).await,
+        Call::GetEnvironment => environments::get(asked).await,
+        Call::PutEnvironmentFile => environments::put_file(asked).await,
+        Call::ListEnvironmentFiles => environments::files(asked).await,
+        Call::CreateTemplate => environments::create_template(asked).await,
+        Call::ListTemplates => environments::list_templates(asked).await,
+        Call::GetTemplate => environments::get_template(asked).await,
+        Call::UpdateTemplate => environments::update_template(asked).await,
+        Call::DeleteTemplate => environments::delete_template(asked).await,
         Call::NotBuilt => {
             let message = "This server does not have this route of the Agents API.";
             let error = ApiError::new(501, "not_implemented", message);

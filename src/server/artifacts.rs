@@ -7,7 +7,7 @@ use tokio_util::io::ReaderStream;
 
 use super::answer::Asked;
 use super::refusal::{Answered, shown};
-use crate::api::Page;
+use crate::api::{Page, SessionArtifactDeleted};
 use crate::engine::error::EngineError;
 
 /// Bytes of a download that are read at once.
@@ -31,6 +31,14 @@ pub(super) async fn get(mut asked: Asked) -> Answered {
     let read = asked.read().await?;
     let (artifact, _) = asked.server.core.get_artifact(&read, asked.id(1)).await?;
     shown(&artifact)
+}
+
+pub(super) async fn delete(mut asked: Asked) -> Answered {
+    asked.no_more_query()?;
+    let session = asked.session()?;
+    let (core, owner, id) = (&asked.server.core, &asked.caller.owner, asked.id(1));
+    core.delete_artifact(owner, &session, id).await?;
+    shown(&SessionArtifactDeleted::of(id))
 }
 
 /// The digest of the bytes as the header of RFC 9530 has it.

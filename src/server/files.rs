@@ -1,7 +1,6 @@
 //! Uploaded files. Their bytes pass through: what is in memory of an upload is a few pieces, however long it is.
 
 use std::io;
-use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, header};
@@ -18,13 +17,13 @@ use super::refusal::{Answered, Refusal, shown};
 use crate::api::{ApiError, FileDeleted, FilePurpose, Words};
 use crate::engine::core::Core;
 use crate::engine::error::EngineError;
-use crate::engine::files::{MAX_FILE_BYTES, NewFile, Upload};
+use crate::engine::files::{NewFile, Upload};
 use crate::engine::ports::{BlobError, BlobRef};
 
 /// Pieces on their way from the socket to the disk.
 const PIECES: usize = 4;
-/// An upload may take this long in all: far less than the day after which what it stored is erased.
-const PATIENCE: Duration = Duration::from_secs(6 * 3_600);
+/// What a form may have beside its file.
+const FORM_BYTES: u64 = 1 << 20;
 /// Characters of a field that is no file.
 const MAX_FIELD_BYTES: usize = 1_024;
 /// Bytes of a file's name.
@@ -37,24 +36,28 @@ pub(super) const LIFETIMES_S: std::ops::RangeInclusive<u64> = 3_600..=2_592_000;
 pub(super) async fn create(mut asked: Asked) -> Answered {
     asked.no_more_query()?;
     let (core, owner) = (&asked.server.core, &asked.caller.owner);
-    let patience = asked.server.limits.body_patience;
-    let mut form = Multipart::new(&asked.headers, std::mem::take(&mut asked.body), patience)?;
+    let limits = &asked.server.limits;
+    let body = std::mem::take(&mut asked.body);
+    let mut form = Multipart::new(&asked.headers, body, limits.body_patience)?;
+    let own_limit = asked.caller.limits.body_bytes.unwrap_or(u64::MAX);
+    let mut fields = Fields::new(own_limit.min(limits.file_bytes));
     let upload = core.begin_upload(owner).await?;
     let read = async {
-        check_length(&asked.headers)?;
-        let mut fields = Fields::default();
+        check_length(&asked.headers, fields.limit_bytes)?;
         while let Some(part) = form.next().await? {
             fields.take(core, &upload, &mut form, part).await?;
         }
         Ok(fields.finish()?)
     };
-    let read: Answered<(BlobRef, NewFile)> = match tokio::time::timeout(PATIENCE, read).await {
-        Ok(read) => read,
-        Err(_) => {
-            let message = format!("The upload took longer than {} s.", PATIENCE.as_secs());
-            Err(ApiError::new(408, "request_timeout", message).into())
-        }
-    };
+    let read: Answered<(BlobRef, NewFile)> =
+        match tokio::time::timeout(limits.upload_patience, read).await {
+            Ok(read) => read,
+            Err(_) => {
+                let patience_s = limits.upload_patience.as_secs();
+                let message = format!("The upload took longer than {patience_s} s.");
+                Err(ApiError::new(408, "request_timeout", message).into())
+            }
+        };
     let ended = match read {
         Ok((blob, file)) => core
             .end_upload(owner, &upload, blob, file)
@@ -104,17 +107,17 @@ pub(super) async fn content(mut asked: Asked) -> Answered {
 }
 
 /// What is certainly too long is not begun.
-fn check_length(headers: &HeaderMap) -> Result<(), ApiError> {
+fn check_length(headers: &HeaderMap, limit_bytes: u64) -> Result<(), ApiError> {
     let length = headers.get(header::CONTENT_LENGTH);
     let length: Option<u64> = length.and_then(|length| length.to_str().ok()?.parse().ok());
-    match length.is_some_and(|length| length > MAX_FILE_BYTES + (1 << 20)) {
-        true => Err(too_large()),
+    match length.is_some_and(|length| length > limit_bytes + FORM_BYTES) {
+        true => Err(too_large(limit_bytes)),
         false => Ok(()),
     }
 }
 
-fn too_large() -> ApiError {
-    let message = format!("Invalid 'file': it is larger than {MAX_FILE_BYTES} bytes.");
+fn too_large(limit_bytes: u64) -> ApiError {
+    let message = format!("Invalid 'file': it is larger than {limit_bytes} bytes.");
     ApiError {
         status: 413,
         ..ApiError::invalid_request("file", message)
@@ -128,8 +131,8 @@ fn purpose_of(word: &str) -> Result<FilePurpose, ApiError> {
 }
 
 /// What was read of a form so far.
-#[derive(Default)]
 struct Fields {
+    limit_bytes: u64,
     file: Option<(String, BlobRef)>,
     purpose: Option<String>,
     anchor: Option<String>,
@@ -137,6 +140,17 @@ struct Fields {
 }
 
 impl Fields {
+    /// Of a form whose file has at most so many bytes.
+    fn new(limit_bytes: u64) -> Fields {
+        Fields {
+            limit_bytes,
+            file: None,
+            purpose: None,
+            anchor: None,
+            seconds: None,
+        }
+    }
+
     async fn take(
         &mut self,
         core: &Core,
@@ -147,7 +161,7 @@ impl Fields {
         let slot = match part.name.as_str() {
             "file" if self.file.is_none() => {
                 let filename = file_name(part.filename)?;
-                let blob = store(core, upload, form).await?;
+                let blob = store(core, upload, form, self.limit_bytes).await?;
                 self.file = Some((filename, blob));
                 return Ok(());
             }
@@ -254,18 +268,23 @@ async fn text(form: &mut Multipart, name: &str) -> Result<String, ApiError> {
 }
 
 /// Stores the content of a part as it comes.
-async fn store(core: &Core, upload: &Upload, form: &mut Multipart) -> Answered<BlobRef> {
+async fn store(
+    core: &Core,
+    upload: &Upload,
+    form: &mut Multipart,
+    limit_bytes: u64,
+) -> Answered<BlobRef> {
     let (send, pieces) = mpsc::channel::<io::Result<Bytes>>(PIECES);
     let stream = futures_util::stream::unfold(pieces, |mut pieces| async move {
         Some((pieces.recv().await?, pieces))
     });
     let from = Box::new(StreamReader::new(Box::pin(stream)));
-    let put = core.upload_bytes(upload, from, MAX_FILE_BYTES);
+    let put = core.upload_bytes(upload, from, limit_bytes);
     let (passed, put) = tokio::join!(pass(form, send), put);
     // Why the reading broke off says more than that it did.
     passed?;
     put.map_err(|error| match error {
-        BlobError::TooLarge { .. } => too_large().into(),
+        BlobError::TooLarge { .. } => too_large(limit_bytes).into(),
         other => EngineError::from(other).into(),
     })
 }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use crate::engine::access::MAX_BODY_BYTES;
+use crate::engine::files::MAX_FILE_BYTES;
 
 /// Bounds of one server. The default is what a daemon serves with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +25,10 @@ pub struct Limits {
     pub body_bytes: usize,
     /// A body must be there after this time.
     pub body_patience: Duration,
+    /// An uploaded file may be this long; a key may have less. Each piece of it must be there after `body_patience`.
+    pub file_bytes: u64,
+    /// An upload must be over after this time: far less than the day after which what it stored is erased.
+    pub upload_patience: Duration,
     /// A stream whose client takes nothing for so long is told so, and ends.
     pub stream_patience: Duration,
     /// A connection whose client takes nothing of an answer for so long is closed. It is longer than `stream_patience`, so that a
@@ -46,6 +51,8 @@ impl Default for Limits {
             head_patience: Duration::from_secs(60),
             body_bytes: usize::try_from(MAX_BODY_BYTES).unwrap_or(usize::MAX),
             body_patience: Duration::from_secs(60),
+            file_bytes: MAX_FILE_BYTES,
+            upload_patience: Duration::from_secs(6 * 3_600),
             stream_patience: Duration::from_secs(60),
             write_patience: Duration::from_secs(120),
             keep_alive: Duration::from_secs(15),

@@ -10,6 +10,7 @@ mod answer;
 mod artifacts;
 mod body;
 mod connections;
+mod environments;
 mod events;
 mod files;
 mod limits;
@@ -26,6 +27,7 @@ mod stream;
 pub mod tls;
 mod transcript;
 mod uses;
+mod vaults;
 
 use std::sync::Arc;
 
@@ -38,6 +40,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::engine::core::Core;
 use crate::engine::measure::Measures;
+use crate::engine::ports::Environments;
 use connections::Serving;
 pub use limits::Limits;
 use metrics::Traffic;
@@ -64,6 +67,8 @@ pub struct Server {
     core: Core,
     access: Access,
     limits: Limits,
+    /// Where workspaces are; `None`: nowhere here.
+    environments: Option<Arc<dyn Environments>>,
     stopped: watch::Receiver<bool>,
     streams: Arc<Semaphore>,
     requests_per_second: Option<u32>,
@@ -84,6 +89,7 @@ impl Server {
             core,
             access,
             limits,
+            environments: None,
             stopped,
             streams: Arc::new(Semaphore::new(limits.streams)),
             requests_per_second: None,
@@ -92,6 +98,12 @@ impl Server {
             traffic: Traffic::default(),
             measures: None,
         }
+    }
+
+    /// The same, with the workspaces of these environments.
+    pub fn over(mut self, environments: Arc<dyn Environments>) -> Server {
+        self.environments = Some(environments);
+        self
     }
 
     /// The same, which shows these numbers, too.

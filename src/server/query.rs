@@ -26,7 +26,8 @@ impl Query {
             }
             let name = decoded(name).ok_or_else(bad)?;
             let value = decoded(value).ok_or_else(bad)?;
-            if pairs.iter().any(|(known, _)| *known == name) {
+            // A list is given as often as it has values.
+            if !name.ends_with("[]") && pairs.iter().any(|(known, _)| *known == name) {
                 let message = format!("Parameter '{name}' is given twice.");
                 return Err(ApiError::invalid_request(&name, message));
             }
@@ -40,6 +41,19 @@ impl Query {
     pub(super) fn take(&mut self, name: &str) -> Option<String> {
         let at = self.0.iter().position(|(known, _)| known == name)?;
         Some(self.0.remove(at).1)
+    }
+
+    /// The values of a name, and those of `name[]`.
+    pub(super) fn take_all(&mut self, name: &str) -> Vec<String> {
+        let mut values = Vec::new();
+        self.0.retain(|(given, value)| {
+            let is_it = given.strip_suffix("[]").unwrap_or(given) == name;
+            if is_it {
+                values.push(value.clone());
+            }
+            !is_it
+        });
+        values
     }
 
     /// `true` or `false`.

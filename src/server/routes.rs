@@ -82,10 +82,29 @@ pub enum Call {
     GetFile,
     DeleteFile,
     GetFileContent,
+    CreateVault,
+    ListVaults,
+    GetVault,
+    UpdateVault,
+    DeleteVault,
+    CreateCredential,
+    ListCredentials,
+    GetCredential,
+    UpdateCredential,
+    DeleteCredential,
+    GetEnvironment,
+    PutEnvironmentFile,
+    ListEnvironmentFiles,
+    CreateTemplate,
+    ListTemplates,
+    GetTemplate,
+    UpdateTemplate,
+    DeleteTemplate,
     NotBuilt,
     ListArtifacts,
     GetArtifact,
     GetArtifactContent,
+    DeleteArtifact,
 }
 
 impl Route {
@@ -204,6 +223,9 @@ const fn not(verb: Verb, path: &'static str) -> Route {
 
 const NO_SUBAGENTS: &str = "there are none yet: every id is unknown";
 
+const NOT_INSTALLED: &str = "packages, setup commands, skills, plugins, capability directories and desktops are refused by name";
+const NOT_USED: &str = "credentials are kept and not used yet";
+
 /// Every route, in the order of the API's documentation.
 pub static ROUTES: &[Route] = &[
     served(Get, "/healthz", Call::Health),
@@ -219,7 +241,7 @@ pub static ROUTES: &[Route] = &[
         Post,
         "/v1/agents/sessions",
         Call::CreateSession,
-        "tools other than functions, self-hosted environments, files, skills, plugins, packages and templates are refused by name",
+        "tools other than functions, self-hosted environments, skills, plugins, packages and setup commands are refused by name",
     ),
     served(Get, "/v1/agents/sessions", Call::ListSessions),
     served(Get, "/v1/agents/sessions/{session_id}", Call::GetSession),
@@ -317,9 +339,10 @@ pub static ROUTES: &[Route] = &[
         "/v1/agents/sessions/{session_id}/artifacts/{artifact_id}",
         Call::GetArtifact,
     ),
-    not(
+    served(
         Delete,
         "/v1/agents/sessions/{session_id}/artifacts/{artifact_id}",
+        Call::DeleteArtifact,
     ),
     served(
         Get,
@@ -328,24 +351,80 @@ pub static ROUTES: &[Route] = &[
     ),
     not(Post, "/v1/agents/environments"),
     not(Get, "/v1/agents/environments"),
-    not(Get, "/v1/agents/environments/{environment_id}"),
-    not(Post, "/v1/agents/environments/{environment_id}/files"),
-    not(Get, "/v1/agents/environments/{environment_id}/files"),
-    not(Post, "/v1/agents/environments/templates"),
-    not(Get, "/v1/agents/environments/templates"),
-    not(Get, "/v1/agents/environments/templates/{template_id}"),
-    not(Post, "/v1/agents/environments/templates/{template_id}"),
-    not(Delete, "/v1/agents/environments/templates/{template_id}"),
-    not(Post, "/v1/vaults"),
-    not(Get, "/v1/vaults"),
-    not(Get, "/v1/vaults/{vault_id}"),
-    not(Post, "/v1/vaults/{vault_id}"),
-    not(Delete, "/v1/vaults/{vault_id}"),
-    not(Post, "/v1/vaults/{vault_id}/credentials"),
-    not(Get, "/v1/vaults/{vault_id}/credentials"),
-    not(Get, "/v1/vaults/{vault_id}/credentials/{credential_id}"),
-    not(Post, "/v1/vaults/{vault_id}/credentials/{credential_id}"),
-    not(Delete, "/v1/vaults/{vault_id}/credentials/{credential_id}"),
+    served(
+        Get,
+        "/v1/agents/environments/{environment_id}",
+        Call::GetEnvironment,
+    ),
+    served(
+        Post,
+        "/v1/agents/environments/{environment_id}/files",
+        Call::PutEnvironmentFile,
+    ),
+    served(
+        Get,
+        "/v1/agents/environments/{environment_id}/files",
+        Call::ListEnvironmentFiles,
+    ),
+    partial(
+        Post,
+        "/v1/agents/environments/templates",
+        Call::CreateTemplate,
+        NOT_INSTALLED,
+    ),
+    served(
+        Get,
+        "/v1/agents/environments/templates",
+        Call::ListTemplates,
+    ),
+    served(
+        Get,
+        "/v1/agents/environments/templates/{template_id}",
+        Call::GetTemplate,
+    ),
+    partial(
+        Post,
+        "/v1/agents/environments/templates/{template_id}",
+        Call::UpdateTemplate,
+        NOT_INSTALLED,
+    ),
+    served(
+        Delete,
+        "/v1/agents/environments/templates/{template_id}",
+        Call::DeleteTemplate,
+    ),
+    served(Post, "/v1/vaults", Call::CreateVault),
+    served(Get, "/v1/vaults", Call::ListVaults),
+    served(Get, "/v1/vaults/{vault_id}", Call::GetVault),
+    served(Post, "/v1/vaults/{vault_id}", Call::UpdateVault),
+    served(Delete, "/v1/vaults/{vault_id}", Call::DeleteVault),
+    partial(
+        Post,
+        "/v1/vaults/{vault_id}/credentials",
+        Call::CreateCredential,
+        NOT_USED,
+    ),
+    served(
+        Get,
+        "/v1/vaults/{vault_id}/credentials",
+        Call::ListCredentials,
+    ),
+    served(
+        Get,
+        "/v1/vaults/{vault_id}/credentials/{credential_id}",
+        Call::GetCredential,
+    ),
+    partial(
+        Post,
+        "/v1/vaults/{vault_id}/credentials/{credential_id}",
+        Call::UpdateCredential,
+        NOT_USED,
+    ),
+    served(
+        Delete,
+        "/v1/vaults/{vault_id}/credentials/{credential_id}",
+        Call::DeleteCredential,
+    ),
     not(Post, "/v1/agents/automations"),
     not(Get, "/v1/agents/automations"),
     not(Get, "/v1/agents/automations/{automation_id}"),

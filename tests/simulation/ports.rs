@@ -10,8 +10,8 @@ use rat_things::backend::memory::blobs::{BlobCall, BlobFault, BlobOp, MemoryBlob
 use rat_things::backend::memory::environments::ScriptedEnvironments;
 use rat_things::engine::ports::{
     Bell, BlobError, BlobRef, BlobScope, BlobSource, Blobs, CaptureLimits, Environment,
-    EnvironmentError, EnvironmentSpec, Environments, ExecEnd, ExecSpec, Isolation, LiveText,
-    Opened, Outputs,
+    EnvironmentError, EnvironmentSpec, Environments, ExecEnd, ExecSpec, FilesQuery, Isolation,
+    LiveText, Opened, Outputs, WorkspaceError, WorkspaceFiles,
 };
 use tokio::io::AsyncRead;
 use tokio::sync::{mpsc, watch};
@@ -27,7 +27,7 @@ pub fn blobs(shared: &Arc<Shared>) -> MemoryBlobs {
         let possible: &[Fault] = match call.op {
             BlobOp::Put => &[Fault::BlobAway, Fault::BlobTorn, Fault::BlobAnswerLost],
             BlobOp::Get => &[Fault::BlobAway, Fault::BlobCorrupt, Fault::BlobMissing],
-            BlobOp::DeleteScope => &[Fault::BlobAway, Fault::BlobAnswerLost],
+            BlobOp::Remove | BlobOp::DeleteScope => &[Fault::BlobAway, Fault::BlobAnswerLost],
             BlobOp::Open | BlobOp::Has => &[],
         };
         Some(match shared.one_of(possible)? {
@@ -75,6 +75,16 @@ impl Blobs for SimBlobs {
     async fn has(&self, scope: &BlobScope, blob: &BlobRef) -> Result<bool, BlobError> {
         self.life.instant("blob has").await;
         self.blobs.has(scope, blob).await
+    }
+
+    async fn remove(
+        &self,
+        scope: &BlobScope,
+        sha256: &str,
+        before_ms: u64,
+    ) -> Result<bool, BlobError> {
+        self.life.instant("blob removed").await;
+        self.blobs.remove(scope, sha256, before_ms).await
     }
 
     async fn delete_scope(&self, scope: &BlobScope) -> Result<(), BlobError> {
@@ -188,6 +198,34 @@ impl Environments for SimEnvironments {
     async fn remove(&self, id: &str) -> Result<(), EnvironmentError> {
         self.life.instant("environment removed").await;
         self.environments.remove(id).await
+    }
+
+    async fn list_files(
+        &self,
+        id: &str,
+        query: &FilesQuery,
+    ) -> Result<WorkspaceFiles, WorkspaceError> {
+        self.environments.list_files(id, query).await
+    }
+
+    async fn put_file(
+        &self,
+        id: &str,
+        path: &str,
+        from: Box<dyn AsyncRead + Send + Unpin>,
+        limit_bytes: u64,
+    ) -> Result<u64, WorkspaceError> {
+        self.environments
+            .put_file(id, path, from, limit_bytes)
+            .await
+    }
+
+    async fn is_furnished(&self, id: &str) -> bool {
+        self.environments.is_furnished(id).await
+    }
+
+    async fn set_furnished(&self, id: &str) -> Result<(), WorkspaceError> {
+        self.environments.set_furnished(id).await
     }
 
     async fn check(&self, isolation: Isolation) -> Result<(), EnvironmentError> {

@@ -11,7 +11,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::{check_array, check_text, not_empty};
 use crate::api::{
     ApiError, EnvironmentParam, HostedEnvironmentParam, HostedFileParam, NetworkAccess,
-    NetworkParam, Secret,
+    NetworkParam, Secret, SetupCommandParam, TemplateCreateParams, TemplateUpdateParams,
 };
 
 /// Files of one request at most.
@@ -59,14 +59,80 @@ fn check_hosted(path: &str, hosted: &HostedEnvironmentParam) -> Result<(), ApiEr
     if let Some(network) = &hosted.network {
         check_network(&format!("{path}.network"), network)?;
     }
-    for (i, command) in hosted.setup_commands.iter().flatten().enumerate() {
-        let path = format!("{path}.setup_commands[{i}]");
+    let commands = hosted.setup_commands.as_deref();
+    check_commands(&format!("{path}.setup_commands"), commands)
+}
+
+fn check_commands(path: &str, commands: Option<&[SetupCommandParam]>) -> Result<(), ApiError> {
+    for (i, command) in commands.unwrap_or_default().iter().enumerate() {
+        let path = format!("{path}[{i}]");
         not_empty(&format!("{path}.command"), command.command.reveal())?;
         if let Some(cwd) = &command.cwd {
             absolute(&format!("{path}.cwd"), cwd)?;
         }
     }
     Ok(())
+}
+
+/// Bytes of a template's name at most; this project's own limit.
+const MAX_TEMPLATE_NAME_BYTES: usize = 256;
+
+/// What the types of `POST /agents/environments/templates` do not show.
+pub fn check_template_create(params: &TemplateCreateParams) -> Result<(), ApiError> {
+    if let Some(name) = &params.name {
+        check_text("name", name.len(), MAX_TEMPLATE_NAME_BYTES)?;
+    }
+    if let Some(env) = &params.env {
+        check_env("env", env)?;
+    }
+    if let Some(files) = &params.files {
+        check_files("files", files)?;
+    }
+    if let Some(network) = &params.network {
+        check_network("network", network)?;
+    }
+    check_commands("setup_commands", params.setup_commands.as_deref())?;
+    let directories = params.capability_directories.as_ref();
+    check_array(
+        "capability_directories",
+        directories.map_or(0, Vec::len),
+        MAX_CAPABILITY_DIRECTORIES,
+    )
+}
+
+/// What the types of `POST /agents/environments/templates/{template_id}` do not show.
+pub fn check_template_update(params: &TemplateUpdateParams) -> Result<(), ApiError> {
+    check_template_create(&TemplateCreateParams {
+        capability_directories: params.capability_directories.as_set().cloned(),
+        desktop: params.desktop.as_set().copied(),
+        env: params.env.as_set().cloned(),
+        files: params.files.as_set().cloned(),
+        name: params.name.as_set().cloned(),
+        network: params.network.as_set().cloned(),
+        packages: params.packages.as_set().cloned(),
+        plugins: params.plugins.as_set().cloned(),
+        setup_commands: params.setup_commands.as_set().cloned(),
+        skills: params.skills.as_set().cloned(),
+    })
+}
+
+/// What the types of `POST /agents/environments/{environment_id}/files` do not show.
+pub fn check_environment_file(file: &HostedFileParam) -> Result<(), ApiError> {
+    match file {
+        HostedFileParam::FileId { file_id, path } => {
+            not_empty("file_id", file_id)?;
+            check_target("path", path)
+        }
+        HostedFileParam::Inline { data, path } => {
+            check_inline("data", "data", data)?;
+            check_target("path", path)
+        }
+    }
+}
+
+/// A directory below `/workspace`.
+pub fn check_workspace_directory(param: &str, path: &str) -> Result<(), ApiError> {
+    check_below(param, path).map(drop)
 }
 
 /// An attached environment is as it is: nothing can be said beside its id.
@@ -148,7 +214,8 @@ fn check_files(path: &str, files: &[HostedFileParam]) -> Result<(), ApiError> {
                 path
             }
             HostedFileParam::Inline { data, path: target } => {
-                inline_bytes += check_inline(path, &at, data)?;
+                let words = format!("{path} inline data");
+                inline_bytes += check_inline(&words, &format!("{at}.data"), data)?;
                 target
             }
         };
@@ -171,20 +238,33 @@ fn check_files(path: &str, files: &[HostedFileParam]) -> Result<(), ApiError> {
 }
 
 /// The file's decoded length.
-fn check_inline(files: &str, at: &str, data: &Secret) -> Result<usize, ApiError> {
-    let param = format!("{at}.data");
+fn check_inline(words: &str, param: &str, data: &Secret) -> Result<usize, ApiError> {
     let text = data.reveal();
-    check_text(&param, text.len(), MAX_INLINE_FILE_CHARS)?;
+    check_text(param, text.len(), MAX_INLINE_FILE_CHARS)?;
     let bytes = STANDARD.decode(text).map_err(|_| {
-        ApiError::invalid_request(
-            &param,
-            format!("{files} inline data must be a standard-base64 string"),
-        )
+        ApiError::invalid_request(param, format!("{words} must be a standard-base64 string"))
     })?;
     Ok(bytes.len())
 }
 
 fn check_target(param: &str, path: &str) -> Result<(), ApiError> {
+    let refuse = |what: &str| Err(ApiError::invalid_request(param, format!("{param} {what}")));
+    let below = check_below(param, path)?;
+    if below == "outputs" {
+        return refuse("cannot be the directory /workspace/outputs");
+    }
+    let reserved = [".codex", ".managed-agents", ".rat-things-"];
+    let mut parts = below.split('/');
+    let first = parts.next().unwrap_or_default();
+    let is_ours = |part: &str| part.starts_with(".rat-things-");
+    match reserved.iter().any(|name| first.starts_with(name)) || parts.any(is_ours) {
+        true => refuse("is reserved"),
+        false => Ok(()),
+    }
+}
+
+/// What of a path stands behind `/workspace/`.
+fn check_below<'a>(param: &str, path: &'a str) -> Result<&'a str, ApiError> {
     let refuse = |what: &str| Err(ApiError::invalid_request(param, format!("{param} {what}")));
     let Some(below) = path.strip_prefix("/workspace/") else {
         return refuse("must be an absolute POSIX path inside /workspace");
@@ -195,10 +275,7 @@ fn check_target(param: &str, path: &str) -> Result<(), ApiError> {
     if below.split('/').any(|part| matches!(part, "" | "." | "..")) {
         return refuse("cannot contain empty, . or .. path components");
     }
-    if below == "outputs" {
-        return refuse("cannot be the directory /workspace/outputs");
-    }
-    Ok(())
+    Ok(below)
 }
 
 fn check_network(path: &str, network: &NetworkParam) -> Result<(), ApiError> {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use super::blobs::LocalBlobs;
 use super::store::SqliteStore;
 use crate::engine::fsck::{Inventory, StoredBlob};
-use crate::engine::ports::{BlobError, BlobScope, StoreError};
+use crate::engine::ports::{BlobError, BlobScope, Blobs, StoreError};
 
 /// The Inventory of the local world.
 pub struct LocalInventory {

@@ -19,7 +19,7 @@ pub struct BlobCall<'a> {
     pub op: BlobOp,
     /// Where.
     pub scope: &'a BlobScope,
-    /// Which bytes; `None` when a whole scope is deleted.
+    /// Which bytes; `None` when they are deleted.
     pub blob: Option<&'a BlobRef>,
 }
 
@@ -34,6 +34,8 @@ pub enum BlobOp {
     Open,
     /// `has`
     Has,
+    /// `remove`
+    Remove,
     /// `delete_scope`
     DeleteScope,
 }
@@ -192,6 +194,29 @@ impl Blobs for MemoryBlobs {
             Ok(bytes) => Ok(bytes.len() as u64 == blob.size_bytes),
             Err(BlobError::Missing(_)) => Ok(false),
             Err(error) => Err(error),
+        }
+    }
+
+    /// Nothing here has an age: what is asked for is old enough.
+    async fn remove(
+        &self,
+        scope: &BlobScope,
+        sha256: &str,
+        _before_ms: u64,
+    ) -> Result<bool, BlobError> {
+        let fault = self.fault(BlobOp::Remove, scope, None);
+        let mut shelves = self.shelves();
+        let mut remove = || {
+            let shelf = shelves.get_mut(scope);
+            shelf.is_some_and(|shelf| shelf.remove(sha256).is_some())
+        };
+        match fault {
+            None => Ok(remove()),
+            Some(BlobFault::LostAnswer) => {
+                remove();
+                Err(unavailable())
+            }
+            Some(_) => Err(unavailable()),
         }
     }
 

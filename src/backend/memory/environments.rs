@@ -8,11 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::{mpsc, watch};
 
 use crate::engine::ports::{
     CaptureLimits, Environment, EnvironmentError, EnvironmentSpec, Environments, ExecEnd, ExecHow,
-    ExecSpec, Isolation, LeftOut, Opened, OutputFile, Outputs, Program,
+    ExecSpec, FilesQuery, Isolation, LeftOut, Opened, OutputFile, Outputs, Program, WorkspaceError,
+    WorkspaceFile, WorkspaceFiles,
 };
 
 /// Files of one environment by absolute path; those below `/workspace/outputs/` are its outputs.
@@ -90,6 +92,8 @@ struct Place {
     captured: Option<Files>,
     /// The opened life of it, if it is open.
     live: Option<watch::Sender<Option<String>>>,
+    /// What it starts with was put there.
+    furnished: bool,
 }
 
 impl World {
@@ -203,6 +207,71 @@ impl Environments for ScriptedEnvironments {
     async fn remove(&self, id: &str) -> Result<(), EnvironmentError> {
         self.lose(id);
         self.world.state().places.remove(id);
+        Ok(())
+    }
+
+    async fn list_files(
+        &self,
+        id: &str,
+        query: &FilesQuery,
+    ) -> Result<WorkspaceFiles, WorkspaceError> {
+        let state = self.world.state();
+        let missing = || WorkspaceError::Missing(id.to_owned());
+        let place = state.places.get(id).ok_or_else(missing)?;
+        let below = format!("{}/", query.below);
+        let within = place
+            .files
+            .iter()
+            .filter(|(path, _)| path.starts_with(&below));
+        let mut files: Vec<WorkspaceFile> = within
+            .map(|(path, content)| WorkspaceFile {
+                path: path.clone(),
+                size_bytes: content.len() as u64,
+            })
+            .collect();
+        files.sort_by(|a, b| a.path.split('/').cmp(b.path.split('/')));
+        if query.reverse {
+            files.reverse();
+        }
+        if let Some(after) = &query.after {
+            let behind = files.iter().position(|file| file.path == *after);
+            files.drain(..behind.map_or(0, |at| at + 1));
+        }
+        let more = files.len() > query.limit;
+        files.truncate(query.limit);
+        Ok(WorkspaceFiles { files, more })
+    }
+
+    async fn put_file(
+        &self,
+        id: &str,
+        path: &str,
+        mut from: Box<dyn AsyncRead + Send + Unpin>,
+        limit_bytes: u64,
+    ) -> Result<u64, WorkspaceError> {
+        let mut content = Vec::new();
+        let read = from.read_to_end(&mut content).await;
+        read.map_err(|error| WorkspaceError::Source(error.to_string()))?;
+        let size_bytes = content.len() as u64;
+        if size_bytes > limit_bytes {
+            return Err(WorkspaceError::TooMuch("it is too long".to_owned()));
+        }
+        let mut state = self.world.state();
+        let missing = || WorkspaceError::Missing(id.to_owned());
+        let place = state.places.get_mut(id).ok_or_else(missing)?;
+        place.files.insert(path.to_owned(), content.into());
+        Ok(size_bytes)
+    }
+
+    async fn is_furnished(&self, id: &str) -> bool {
+        let state = self.world.state();
+        state.places.get(id).is_some_and(|place| place.furnished)
+    }
+
+    async fn set_furnished(&self, id: &str) -> Result<(), WorkspaceError> {
+        let mut state = self.world.state();
+        let missing = || WorkspaceError::Missing(id.to_owned());
+        state.places.get_mut(id).ok_or_else(missing)?.furnished = true;
         Ok(())
     }
 

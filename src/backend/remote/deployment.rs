@@ -311,6 +311,12 @@ impl Deployment for Remote {
         page.map_err(|failure| in_session(failure, session, "artifact", query))
     }
 
+    async fn delete_artifact(&self, session: &str, id: &str) -> Told<()> {
+        let path = ["agents", "sessions", session, "artifacts", id];
+        let deleted = self.delete(&path).await;
+        deleted.map_err(|failure| failure.about("artifact", id))
+    }
+
     async fn artifact(&self, session: &str, id: &str) -> Told<Content> {
         let missing = |failure: Failure| failure.about("artifact", id);
         let path = ["agents", "sessions", session, "artifacts", id];

@@ -1,4 +1,4 @@
-//! A server of the Agents API somewhere else, as a [`Deployment`].
+//! A server of the Agents API somewhere else, as a [`Deployment`](crate::engine::ports::Deployment).
 //!
 //! It keeps nothing: no cache and no copy. What it must not do is happen twice: every call says how it may be repeated
 //! (`call::Repeat`), and what may have happened without an answer is told as that. Surprising: what a server can beyond the API is

@@ -1,6 +1,7 @@
 //! The HTTP face inside a daemon: what it listens to, for whom, and its end.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -11,6 +12,7 @@ use super::tls::TlsFiles;
 use crate::cli::compose::Local;
 use crate::cli::out::{CliError, codes};
 use crate::engine::measure::Measures;
+use crate::engine::ports::Environments;
 use crate::server::{Access, Server};
 
 /// Answers that are under way get this long when the daemon stops.
@@ -78,6 +80,7 @@ pub(super) struct Face {
 pub(super) async fn begin(
     local: &Local,
     serve: Serve,
+    environments: Arc<dyn Environments>,
     measures: Measures,
     stopped: watch::Receiver<bool>,
 ) -> Result<Face, CliError> {
@@ -112,6 +115,7 @@ pub(super) async fn begin(
     let address = listener.local_addr().map_err(cannot)?;
     let server = Server::new(local.core.clone(), access, stopped)
         .limited(serve.requests_per_second)
+        .over(environments)
         .through(tls)
         .showing(measures.clone());
     tokio::spawn(measures.census.run(counting));

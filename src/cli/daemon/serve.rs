@@ -19,7 +19,7 @@ use crate::cli::out::{CliError, codes};
 use crate::engine::dispatch::Dispatcher;
 use crate::engine::keys::{AGENDA_SHARDS, Group, agenda_partition};
 use crate::engine::measure::{Census, MeasuredStore, Measures};
-use crate::engine::ports::Range;
+use crate::engine::ports::{Environments, Range};
 
 /// How often the daemon looks whether it is needed.
 const LOOK_MS: u64 = 1_000;
@@ -44,7 +44,8 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
     let environments = compose::environments(&context.settings, &local.places)?;
     let compute = compose::worker_pool(&context.settings, &local.places, worker_args(context));
     let (stop, stopped) = watch::channel(false);
-    let dispatcher = Dispatcher::new(local.core.clone(), compute.compute(), environments);
+    let core = local.core.clone();
+    let dispatcher = Dispatcher::new(core, compute.compute(), Arc::clone(&environments));
     let measures = Measures {
         store: store_counts,
         dispatch: dispatcher.counts(),
@@ -52,7 +53,18 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
         census: Census::begin(local.core.clone()),
     };
     let face = match serve {
-        Some(serve) => face(context, &local, serve, background, measures, &stopped).await?,
+        Some(serve) => {
+            let begun = face(
+                context,
+                &local,
+                serve,
+                background,
+                environments,
+                measures,
+                &stopped,
+            );
+            begun.await?
+        }
         None => None,
     };
     let tidying = tokio::spawn(local.core.clone().keep_tidy(stopped.clone()));
@@ -145,10 +157,12 @@ async fn face(
     local: &Local,
     serve: Serve,
     background: bool,
+    environments: Arc<dyn Environments>,
     measures: Measures,
     stopped: &watch::Receiver<bool>,
 ) -> Result<Option<Face>, CliError> {
-    let face = match http::begin(local, serve, measures, stopped.clone()).await {
+    let begun = http::begin(local, serve, environments, measures, stopped.clone());
+    let face = match begun.await {
         Ok(face) => face,
         Err(error) if background => {
             let said = format!("works without HTTP: {error}");

@@ -74,6 +74,7 @@ pub(super) fn config(mut exported: Config, arrival: &Arrival) -> Config {
     }
     // Where they were elsewhere says nothing here.
     exported.variables = None;
+    exported.vault_ids = Vec::new();
     exported
 }
 
@@ -158,6 +159,8 @@ mod tests {
             }),
             variables: None,
             metadata: BTreeMap::new(),
+            vault_ids: Vec::new(),
+            files: Vec::new(),
         }
     }
 

@@ -182,6 +182,14 @@ impl Core {
         let by_time = keys::session_by_time(created_ms, session.as_str());
         let by_id = keys::session_by_id(session.as_str());
         let put = |value| Change::Put(value);
+        let config = self.config(session).await?;
+        if let Some(environment) = config.and_then(|config| config.environment) {
+            draft.write(
+                Key::new(partition.clone(), keys::environment(&environment.id)),
+                Guard::Any,
+                put(encode(session)),
+            );
+        }
         draft.write(
             Key::new(partition.clone(), by_time),
             Guard::Any,

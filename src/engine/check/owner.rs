@@ -5,11 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::finding::{Finding, Invariant, Repair};
 use crate::api::Agent;
 use crate::engine::access::AccessKey;
+use crate::engine::credentials::CredentialRow;
 use crate::engine::files::FileRow;
 use crate::engine::ids::{Kind, well_formed};
 use crate::engine::keys;
 use crate::engine::ports::{BlobRef, Key, Record};
 use crate::engine::receipt::CreateReceipt;
+use crate::engine::templates::{TemplateFrom, TemplateRow};
+use crate::engine::vaults::VaultRow;
 
 /// Everything about one owner that the rules compare; given row by row, like a Session's.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +21,8 @@ pub struct OwnerFacts {
     sessions: BTreeMap<String, u64>,
     agents_by_time: BTreeSet<String>,
     agents: BTreeSet<String>,
+    /// Sessions of environments.
+    environments: BTreeMap<String, String>,
     /// What else the owner keeps, by collection and id: creation times as the row under the id and the list have them.
     kept: BTreeMap<(String, String), Times>,
     /// Scopes of their own that rows name, by the row, and what of their bytes.
@@ -35,6 +40,8 @@ pub struct Named {
     pub scope: String,
     /// The bytes.
     pub blobs: Vec<BlobRef>,
+    /// How many sealed values.
+    pub sealed: usize,
 }
 
 impl OwnerFacts {
@@ -67,6 +74,7 @@ impl OwnerFacts {
                 }
             }
             Some(("agent", id)) => drop(self.agents.remove(id)),
+            Some(("environment", id)) => drop(self.environments.remove(id)),
             _ => {
                 if let Some((of, id, at)) = kept(sort) {
                     let times = self.kept.entry((of, id.to_owned())).or_default();
@@ -137,6 +145,12 @@ impl OwnerFacts {
             let what = "this agent is saved and not listed, or listed and not saved".to_owned();
             add(Invariant::I11, keys::agent(id), what);
         }
+        for (id, session) in &self.environments {
+            if !self.lists_by_id(session) {
+                let what = "its session is not in the lists".to_owned();
+                add(Invariant::I11, keys::environment(id), what);
+            }
+        }
         for ((of, id), (by_id, by_time)) in &self.kept {
             if by_id != by_time {
                 let what = "the row under this id and the list do not agree".to_owned();
@@ -170,6 +184,9 @@ impl OwnerFacts {
                     return Err(format!("it is the key {:?}", key.id));
                 }
             }
+            ("environment", id) => {
+                self.environments.insert(id.to_owned(), decode(record)?);
+            }
             ("create", _) => {
                 let receipt: CreateReceipt = decode(record)?;
                 if !well_formed(Kind::Session, &receipt.session) {
@@ -202,10 +219,19 @@ impl OwnerFacts {
 fn kept(sort: &str) -> Option<(String, &str, Option<u64>)> {
     let (of, rest) = sort.split_once('/')?;
     match of {
-        "file" => Some((of.to_owned(), rest, None)),
-        "files" => {
+        "file" | "vault" | "template" => Some((of.to_owned(), rest, None)),
+        "files" | "vaults" | "templates" => {
             let (at_ms, id) = timed(rest)?;
             Some((of.trim_end_matches('s').to_owned(), id, Some(at_ms)))
+        }
+        "credential" => {
+            let (vault, id) = rest.split_once('/')?;
+            Some((format!("credential/{vault}"), id, None))
+        }
+        "credentials" => {
+            let (vault, rest) = rest.split_once('/')?;
+            let (at_ms, id) = timed(rest)?;
+            Some((format!("credential/{vault}"), id, Some(at_ms)))
         }
         _ => None,
     }
@@ -219,6 +245,28 @@ fn named(of: &str, id: &str, record: &Record) -> Result<Option<Named>, String> {
             Ok(Some(Named {
                 scope: id.to_owned(),
                 blobs: vec![row.blob],
+                sealed: 0,
+            }))
+        }
+        "template" => {
+            let row: TemplateRow = decode(record)?;
+            let blobs = row.files.into_iter().filter_map(|file| match file.from {
+                TemplateFrom::FileId(_) => None,
+                TemplateFrom::Blob(blob) => Some(blob),
+            });
+            Ok(row.scope.map(|scope| Named {
+                scope,
+                blobs: blobs.collect(),
+                sealed: usize::from(row.variables.is_some()),
+            }))
+        }
+        "vault" => decode::<VaultRow>(record).map(|_| None),
+        of if of.starts_with("credential/") => {
+            let row: CredentialRow = decode(record)?;
+            Ok(Some(Named {
+                scope: row.sealed.scope,
+                blobs: Vec::new(),
+                sealed: 1,
             }))
         }
         _ => Ok(None),

@@ -70,8 +70,10 @@ impl SessionFacts {
                 });
             }
             keys::CONFIG if rest.is_empty() => {
-                decode::<Config>(record)?;
+                let config: Config = decode(record)?;
                 self.configured = true;
+                let files = config.files.into_iter().map(|file| file.blob);
+                self.blobs.insert(sort.to_owned(), files.collect());
             }
             "input" => self.read_input(sort, number()?, decode(record)?),
             "end" => {
@@ -99,10 +101,14 @@ impl SessionFacts {
                 self.receipts.insert(rest.to_owned(), decode(record)?);
             }
             "artifact" => {
-                let row: ArtifactRow = decode(record)?;
+                let row: Option<ArtifactRow> = decode(record)?;
                 let at = artifact_place(rest).ok_or_else(|| unknown_row(sort))?;
                 self.artifacts.insert(at);
-                self.blobs.insert(sort.to_owned(), vec![row.blob]);
+                match row {
+                    Some(row) => drop(self.blobs.insert(sort.to_owned(), vec![row.blob])),
+                    // It was deleted.
+                    None => drop(self.blobs.remove(sort)),
+                }
             }
             "delivery" if !rest.is_empty() => {
                 let row: DeliveryRow = decode(record)?;

@@ -93,6 +93,15 @@ pub trait Blobs: Send + Sync {
     /// Whether the bytes are there (no digest check).
     async fn has(&self, scope: &BlobScope, blob: &BlobRef) -> Result<bool, BlobError>;
 
+    /// Removes one blob that nobody stored since `before_ms` (Unix ms), which must be long past; whether it did. Whoever stores the same
+    /// bytes at this moment keeps them.
+    async fn remove(
+        &self,
+        scope: &BlobScope,
+        sha256: &str,
+        before_ms: u64,
+    ) -> Result<bool, BlobError>;
+
     /// Removes everything in the scope. Repeating it, or resuming it after a crash, is fine.
     async fn delete_scope(&self, scope: &BlobScope) -> Result<(), BlobError>;
 }

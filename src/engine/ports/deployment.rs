@@ -215,6 +215,8 @@ pub trait Deployment: Send + Sync {
     ) -> Told<Page<SessionArtifact>>;
     /// An Artifact, ready to be read.
     async fn artifact(&self, session: &str, id: &str) -> Told<Content>;
+    /// Deletes an Artifact. The file in the environment stays.
+    async fn delete_artifact(&self, session: &str, id: &str) -> Told<()>;
 
     /// Events behind `after` (from the first without it), and whether more follow.
     async fn list_events(

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 use tokio::io::AsyncRead;
 use tokio::sync::{mpsc, watch};
 
+use super::workspace::{FilesQuery, WorkspaceError, WorkspaceFiles};
+
 /// How commands are isolated. Only [`Isolation::Sandbox`] is ever chosen without the operator naming it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -227,6 +229,29 @@ pub trait Environments: Send + Sync {
 
     /// Removes an environment's files for good. Idempotent.
     async fn remove(&self, id: &str) -> Result<(), EnvironmentError>;
+
+    /// Regular files of a workspace as they are now, whoever holds the environment. No link is followed.
+    async fn list_files(
+        &self,
+        id: &str,
+        query: &FilesQuery,
+    ) -> Result<WorkspaceFiles, WorkspaceError>;
+
+    /// Puts a file of at most `limit_bytes` into a workspace, whoever holds the environment; how long it is. It appears whole under
+    /// `path` (absolute, below `/workspace`), in place of a regular file. Directories on the way are made; no link is followed.
+    async fn put_file(
+        &self,
+        id: &str,
+        path: &str,
+        from: Box<dyn AsyncRead + Send + Unpin>,
+        limit_bytes: u64,
+    ) -> Result<u64, WorkspaceError>;
+
+    /// Whether [`Environments::set_furnished`] was called since the workspace was made. What can't be told counts as no.
+    async fn is_furnished(&self, id: &str) -> bool;
+
+    /// Remembers, as long as the workspace lives, that the files which it starts with were put there.
+    async fn set_furnished(&self, id: &str) -> Result<(), WorkspaceError>;
 
     /// Whether this isolation works here; the refusal names cause and remedy.
     async fn check(&self, isolation: Isolation) -> Result<(), EnvironmentError>;

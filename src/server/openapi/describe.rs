@@ -10,8 +10,12 @@ use super::parameter::Parameter::{self, *};
 use crate::api::strict::{Forms, Read};
 use crate::api::{
     Agent, AgentCreateParams, AgentDeleted, AgentSession, AgentSessionDeleted, AgentUpdateParams,
-    Event, EventCreateParams, FileDeleted, FileObject, FilePurpose, Item, Page, RECEIPT_HEADER,
-    SessionArtifact, SessionCreateParams, SessionTrace, SessionUpdateParams, Subagent, Turn, Words,
+    Credential, CredentialCreateParams, CredentialDeleted, CredentialUpdateParams, EnvironmentFile,
+    EnvironmentInfo, EnvironmentTemplate, EnvironmentTemplateDeleted, Event, EventCreateParams,
+    FileDeleted, FileObject, FilePurpose, HostedFileParam, Item, Page, RECEIPT_HEADER,
+    SessionArtifact, SessionArtifactDeleted, SessionCreateParams, SessionTrace,
+    SessionUpdateParams, Subagent, TemplateCreateParams, TemplateUpdateParams, TokenPage, Turn,
+    Vault, VaultCreateParams, VaultDeleted, VaultUpdateParams, Words,
 };
 use crate::server::files::LIFETIMES_S;
 use crate::server::routes::Call;
@@ -239,6 +243,29 @@ pub(in crate::server) fn describe(call: Call) -> Option<Describe> {
             "Gets an output file's description",
             gives::<SessionArtifact>("The Artifact."),
         ),
+        Call::DeleteArtifact => Describe::new(
+            "Deletes an output file; the file in the environment stays",
+            gives::<SessionArtifactDeleted>("It is deleted."),
+        )
+        .refuses(&[409]),
+        Call::CreateVault
+        | Call::ListVaults
+        | Call::GetVault
+        | Call::UpdateVault
+        | Call::DeleteVault => of_vaults(call),
+        Call::CreateCredential
+        | Call::ListCredentials
+        | Call::GetCredential
+        | Call::UpdateCredential
+        | Call::DeleteCredential => of_credentials(call),
+        Call::GetEnvironment | Call::PutEnvironmentFile | Call::ListEnvironmentFiles => {
+            of_environments(call)
+        }
+        Call::CreateTemplate
+        | Call::ListTemplates
+        | Call::GetTemplate
+        | Call::UpdateTemplate
+        | Call::DeleteTemplate => of_templates(call),
         Call::GetArtifactContent => Describe::new(
             "Downloads an output file",
             gives_content("Its bytes.", vec![(BYTES, anything)]),
@@ -360,6 +387,112 @@ fn upload(_: &Forms) -> Value {
         },
         "additionalProperties": false,
     })
+}
+
+fn of_vaults(call: Call) -> Describe {
+    match call {
+        Call::CreateVault => Describe::new("Makes a vault", gives::<Vault>("The vault."))
+            .takes_optionally(takes::<VaultCreateParams>(json!({"name": "work"})))
+            .makes("vault_id", "/id"),
+        Call::ListVaults => {
+            Describe::list::<Vault>("Lists vaults").query(&[After, Limit, Order, Metadata, Status])
+        }
+        Call::UpdateVault => {
+            Describe::new("Changes a vault", gives::<Vault>("The vault as it is now."))
+                .takes_optionally(takes::<VaultUpdateParams>(json!({"name": "home"})))
+        }
+        Call::DeleteVault => Describe::new(
+            "Deletes a vault with its credentials",
+            gives::<VaultDeleted>("It is deleted."),
+        ),
+        _ => Describe::new("Gets a vault", gives::<Vault>("The vault.")),
+    }
+}
+
+fn of_credentials(call: Call) -> Describe {
+    let auth = json!({
+        "type": "static_bearer",
+        "token": "secret",
+        "mcp_server_url": "https://mcp.example.org",
+    });
+    match call {
+        Call::CreateCredential => Describe::new(
+            "Puts a credential into a vault",
+            gives::<Credential>("The credential, without its secrets."),
+        )
+        .takes(takes::<CredentialCreateParams>(
+            json!({"name": "search", "auth": auth}),
+        ))
+        .makes("credential_id", "/id"),
+        Call::ListCredentials => Describe::list::<Credential>("Lists credentials of a vault")
+            .query(&[After, Limit, Order, Metadata, Status]),
+        Call::UpdateCredential => Describe::new(
+            "Changes a credential, or gives it new secrets for the same use",
+            gives::<Credential>("The credential as it is now."),
+        )
+        .takes_optionally(takes::<CredentialUpdateParams>(
+            json!({"metadata": {"team": "blue"}}),
+        )),
+        Call::DeleteCredential => Describe::new(
+            "Deletes a credential",
+            gives::<CredentialDeleted>("It is deleted."),
+        ),
+        _ => Describe::new(
+            "Gets a credential",
+            gives::<Credential>("The credential, without its secrets."),
+        ),
+    }
+}
+
+fn of_environments(call: Call) -> Describe {
+    match call {
+        Call::PutEnvironmentFile => Describe::new(
+            "Puts a file into a live environment",
+            gives::<EnvironmentFile>("The file."),
+        )
+        .takes(takes::<HostedFileParam>(json!({
+            "type": "inline",
+            "data": "aGVsbG8=",
+            "path": "/workspace/hello.txt",
+        })))
+        .refuses(&[409]),
+        Call::ListEnvironmentFiles => Describe::new(
+            "Lists files of a live environment",
+            gives::<TokenPage<EnvironmentFile>>("A page of the list, by path."),
+        )
+        .query(&[Page, Limit, Order, Path])
+        .refuses(&[409]),
+        _ => Describe::new(
+            "Gets an environment",
+            gives::<EnvironmentInfo>("Its state, and what was put there."),
+        ),
+    }
+}
+
+fn of_templates(call: Call) -> Describe {
+    match call {
+        Call::CreateTemplate => Describe::new(
+            "Makes a template of environments",
+            gives::<EnvironmentTemplate>("The template."),
+        )
+        .takes_optionally(takes::<TemplateCreateParams>(json!({"name": "work"})))
+        .refuses(&[404])
+        .makes("template_id", "/id"),
+        Call::ListTemplates => Describe::list::<EnvironmentTemplate>("Lists templates"),
+        Call::UpdateTemplate => Describe::new(
+            "Changes a template; environments that exist stay as they are",
+            gives::<EnvironmentTemplate>("The template as it is now."),
+        )
+        .takes_optionally(takes::<TemplateUpdateParams>(json!({"name": "play"}))),
+        Call::DeleteTemplate => Describe::new(
+            "Deletes a template",
+            gives::<EnvironmentTemplateDeleted>("It is deleted."),
+        ),
+        _ => Describe::new(
+            "Gets a template",
+            gives::<EnvironmentTemplate>("The template."),
+        ),
+    }
 }
 
 fn of_events(call: Call) -> Describe {

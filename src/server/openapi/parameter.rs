@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::api::limits::Bound;
 use crate::api::words::schema_of;
-use crate::api::{DEFAULT_PAGE_LIMIT, FilePurpose, MAX_PAGE_LIMIT, Order, Words};
+use crate::api::{DEFAULT_PAGE_LIMIT, FilePurpose, MAX_PAGE_LIMIT, Order, VaultStatus, Words};
 use crate::server::answer::{BETA, KEY_CHARS_MAX};
 use crate::server::files::PAGE_FILES;
 
@@ -20,6 +20,9 @@ pub(in crate::server) enum Parameter {
     AgentId,
     EnvironmentId,
     Metadata,
+    Status,
+    Page,
+    Path,
     IncludeObfuscation,
     Stream,
     AfterEvent,
@@ -40,6 +43,9 @@ impl Parameter {
             Parameter::AgentId => "agent_id",
             Parameter::EnvironmentId => "environment_id",
             Parameter::Metadata => "metadata",
+            Parameter::Status => "status",
+            Parameter::Page => "page",
+            Parameter::Path => "path",
             Parameter::IncludeObfuscation => "include_obfuscation",
             Parameter::Stream => "stream",
             Parameter::Follow => "follow",
@@ -53,6 +59,8 @@ impl Parameter {
     pub(in crate::server) fn is(self, name: &str) -> bool {
         match (self, name.strip_prefix(self.name())) {
             (Parameter::Metadata, Some(rest)) => rest.starts_with('[') && rest.ends_with(']'),
+            // Several are given as a list.
+            (Parameter::Status, rest) => matches!(rest, Some("" | "[]")),
             (_, rest) => rest == Some(""),
         }
     }
@@ -92,8 +100,11 @@ impl Parameter {
             Parameter::AgentId => "Only Sessions created from this saved Agent.",
             Parameter::EnvironmentId => "Only of this environment.",
             Parameter::Metadata => {
-                "Only Sessions that have all of these pairs: `metadata[key]=value`."
+                "Only those that have all of these pairs: `metadata[key]=value`."
             }
+            Parameter::Status => "Only those in this state; several are given as `status[]`.",
+            Parameter::Page => "Continues the list: the `next` of the page before.",
+            Parameter::Path => "Only files below this directory, `/workspace` or below it.",
             Parameter::IncludeObfuscation => "Whether events are padded to random lengths.",
             Parameter::Stream => "Says what this route does anyway.",
             Parameter::AfterEvent => "Replays everything behind this event, then goes on live.",
@@ -113,6 +124,9 @@ impl Parameter {
             | Parameter::EnvironmentId
             | Parameter::AfterEvent
             | Parameter::LastEventId => json!({"type": "string"}),
+            Parameter::Page => json!({"type": "string"}),
+            Parameter::Path => json!({"type": "string", "pattern": "^/workspace(/|$)"}),
+            Parameter::Status => schema_of::<VaultStatus>().to_value(),
             Parameter::Limit => limit(DEFAULT_PAGE_LIMIT, MAX_PAGE_LIMIT),
             Parameter::FilesLimit => limit(PAGE_FILES, PAGE_FILES),
             Parameter::Purpose => schema_of::<FilePurpose>().to_value(),

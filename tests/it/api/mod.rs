@@ -10,6 +10,7 @@ mod events;
 /// Shapes of Items, and the list of their types.
 mod items;
 /// Rules that need only the body.
+mod kept_resources;
 mod limits;
 /// Right bodies changed at one place.
 mod mutations;

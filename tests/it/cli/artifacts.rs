@@ -137,3 +137,22 @@ fn what_a_background_process_makes_is_kept_with_the_next_turn_even_if_that_runs_
     let again = env.json(&format!("sessions artifacts {session}"));
     assert_eq!(again["data"], artifacts["data"], "it has not changed since");
 }
+
+#[test]
+fn a_deleted_artifact_is_gone_and_its_file_stays() {
+    let env = TestEnv::new();
+    let (session, artifact) = one_file(&env, "printf 'one\\ntwo\\n' > outputs/report.md");
+    let delete = format!("artifacts delete {} {}", &session[..12], &artifact[..12]);
+    seen!(env.page(&[
+        &delete,
+        &format!("{delete} --yes"),
+        &format!("{delete} --yes"),
+        &format!("artifacts get {session} {artifact}"),
+        &format!("sessions artifacts {session} -o id"),
+    ]));
+    env.ok(&format!(
+        "sessions send {session} --input '@exec wc -l outputs/report.md' --wait"
+    ));
+    let items = env.ok(&format!("sessions items {session} -o json"));
+    assert!(items.contains("2 outputs/report.md"), "{items}");
+}

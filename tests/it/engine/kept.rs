@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use rat_things::api::FilePurpose;
+use rat_things::api::{
+    CredentialCreateParams, FilePurpose, Metadata, TemplateCreateParams, VaultCreateParams,
+    parse_credential_create, parse_credential_update, parse_template_create, parse_template_update,
+};
 use rat_things::backend::memory::MemoryStore;
 use rat_things::backend::memory::bell::MemoryBell;
 use rat_things::backend::memory::blobs::MemoryBlobs;
@@ -19,6 +22,7 @@ use rat_things::engine::files::NewFile;
 use rat_things::engine::keys;
 use rat_things::engine::ports::StoreError;
 use rat_things::engine::read::ListQuery;
+use serde_json::json;
 
 use super::world::OWNER;
 
@@ -116,8 +120,8 @@ impl Keeper {
         let named = facts.scopes().flat_map(|(_, named)| &named.blobs);
         let named_bytes: u64 = named.map(|blob| blob.size_bytes).sum();
         assert_eq!(self.blobs.stored_bytes(), named_bytes);
-        let sealed = facts.scopes().filter(|(_, named)| named.blobs.is_empty());
-        assert_eq!(self.secrets.count(), sealed.count());
+        let sealed = facts.scopes().map(|(_, named)| named.sealed);
+        assert_eq!(self.secrets.count(), sealed.sum::<usize>());
     }
 }
 
@@ -288,4 +292,131 @@ async fn pages_of_files_go_on_behind_any_file() {
         assert_eq!(found, rest.iter().take(3).collect::<Vec<_>>());
         assert_eq!(page.has_more, rest.len() > 3);
     }
+}
+
+async fn vault(core: &Core) -> String {
+    let made = core.create_vault(OWNER, VaultCreateParams::default()).await;
+    made.expect("makes").id
+}
+
+fn bearer(name: &str) -> CredentialCreateParams {
+    let body = json!({"name": name, "auth": {"type": "static_bearer", "token": "t0ken", "mcp_server_url": "https://m.example.org"}});
+    parse_credential_create(body.to_string().as_bytes()).expect("valid")
+}
+
+async fn vault_with(core: &Core, credentials: usize) -> (String, Vec<String>) {
+    let vault = vault(core).await;
+    let mut ids = Vec::new();
+    for n in 0..credentials {
+        let made = core
+            .create_credential(OWNER, &vault, bearer(&n.to_string()))
+            .await;
+        ids.push(made.expect("makes").id);
+    }
+    (vault, ids)
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_is_done_with_credentials_leaves_no_secret_that_nobody_names() {
+    survives(
+        async |core| vault(core).await,
+        async |core, vault| {
+            core.create_credential(OWNER, &vault, bearer("n"))
+                .await
+                .map(drop)
+        },
+    )
+    .await;
+    survives(
+        async |core| vault_with(core, 1).await,
+        async |core, (vault, ids)| {
+            let body = json!({"auth": {"type": "static_bearer", "token": "new"}});
+            let params = parse_credential_update(body.to_string().as_bytes()).expect("valid");
+            core.update_credential(OWNER, &vault, &ids[0], params)
+                .await
+                .map(drop)
+        },
+    )
+    .await;
+    survives(
+        async |core| vault_with(core, 1).await,
+        async |core, (vault, ids)| core.delete_credential(OWNER, &vault, &ids[0]).await,
+    )
+    .await;
+    // More than one commit removes.
+    survives(
+        async |core| vault_with(core, 20).await.0,
+        async |core, vault| core.delete_vault(OWNER, &vault).await,
+    )
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_secret_that_can_not_be_sealed_makes_no_credential() {
+    let keeper = Keeper::new();
+    let (vault, ids) = vault_with(&keeper.core, 1).await;
+    keeper.secrets.be_away(true);
+    let made = keeper
+        .core
+        .create_credential(OWNER, &vault, bearer("n"))
+        .await;
+    assert!(matches!(made, Err(EngineError::Unavailable(_))), "{made:?}");
+    keeper.secrets.be_away(false);
+    let page = keeper
+        .core
+        .list_credentials(OWNER, &vault, &ListQuery::default(), &Metadata::new())
+        .await;
+    let listed: Vec<String> = page
+        .expect("lists")
+        .data
+        .into_iter()
+        .map(|c| c.id)
+        .collect();
+    assert_eq!(listed, ids);
+    keeper.assert_tidy().await;
+}
+
+fn template(body: serde_json::Value) -> TemplateCreateParams {
+    parse_template_create(body.to_string().as_bytes()).expect("valid")
+}
+
+async fn made_template(core: &Core) -> String {
+    let body = json!({"env": {"A": "secret"}, "files": [{"type": "inline", "data": "YWJj", "path": "/workspace/a"}]});
+    core.create_template(OWNER, template(body))
+        .await
+        .expect("makes")
+        .id
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_is_done_with_templates_leaves_nothing_that_nobody_names() {
+    survives(
+        async |_| (),
+        async |core, ()| {
+            let body = json!({"env": {"A": "secret"}, "files": [{"type": "inline", "data": "YWJj", "path": "/workspace/a"}]});
+            core.create_template(OWNER, template(body)).await.map(drop)
+        },
+    )
+    .await;
+    for change in [
+        json!({"env": {"B": "other"}}),
+        json!({"env": null}),
+        json!({"files": []}),
+        json!({"env": null, "files": null}),
+        json!({"name": "n"}),
+    ] {
+        survives(
+            async |core| made_template(core).await,
+            async |core, id| {
+                let params = parse_template_update(change.to_string().as_bytes()).expect("valid");
+                core.update_template(OWNER, &id, params).await.map(drop)
+            },
+        )
+        .await;
+    }
+    survives(
+        async |core| made_template(core).await,
+        async |core, id| core.delete_template(OWNER, &id).await,
+    )
+    .await;
 }

@@ -14,9 +14,9 @@ use futures_util::StreamExt;
 use rat_things::backend::memory::{Fault, MemoryStore};
 use rat_things::engine::ports::{
     BlobError, BlobRef, BlobScope, BlobSource, Blobs, CaptureLimits, Commit, Committed, Courier,
-    Environment, EnvironmentError, EnvironmentSpec, Environments, ExecEnd, ExecSpec, Isolation,
-    Key, Model, ModelError, ModelEvent, ModelRequest, ModelStream, Opened, Outputs, Page, Parcel,
-    Range, Record, Sent, Store, StoreError,
+    Environment, EnvironmentError, EnvironmentSpec, Environments, ExecEnd, ExecSpec, FilesQuery,
+    Isolation, Key, Model, ModelError, ModelEvent, ModelRequest, ModelStream, Opened, Outputs,
+    Page, Parcel, Range, Record, Sent, Store, StoreError, WorkspaceError, WorkspaceFiles,
 };
 use tokio::io::AsyncRead;
 use tokio::sync::{Notify, mpsc, watch};
@@ -303,6 +303,15 @@ impl Blobs for Of<dyn Blobs> {
         self.port.has(scope, blob).await
     }
 
+    async fn remove(
+        &self,
+        scope: &BlobScope,
+        sha256: &str,
+        before_ms: u64,
+    ) -> Result<bool, BlobError> {
+        self.port.remove(scope, sha256, before_ms).await
+    }
+
     async fn delete_scope(&self, scope: &BlobScope) -> Result<(), BlobError> {
         self.life.instant("blobs deleted").await;
         self.port.delete_scope(scope).await
@@ -343,6 +352,32 @@ impl Environments for Of<dyn Environments> {
     async fn remove(&self, id: &str) -> Result<(), EnvironmentError> {
         self.life.instant("environment removed").await;
         self.port.remove(id).await
+    }
+
+    async fn list_files(
+        &self,
+        id: &str,
+        query: &FilesQuery,
+    ) -> Result<WorkspaceFiles, WorkspaceError> {
+        self.port.list_files(id, query).await
+    }
+
+    async fn put_file(
+        &self,
+        id: &str,
+        path: &str,
+        from: Box<dyn AsyncRead + Send + Unpin>,
+        limit_bytes: u64,
+    ) -> Result<u64, WorkspaceError> {
+        self.port.put_file(id, path, from, limit_bytes).await
+    }
+
+    async fn is_furnished(&self, id: &str) -> bool {
+        self.port.is_furnished(id).await
+    }
+
+    async fn set_furnished(&self, id: &str) -> Result<(), WorkspaceError> {
+        self.port.set_furnished(id).await
     }
 
     async fn check(&self, isolation: Isolation) -> Result<(), EnvironmentError> {

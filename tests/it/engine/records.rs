@@ -42,6 +42,10 @@ pub fn broken(records: &[Record], now_ms: u64) -> Vec<String> {
             sessions.entry(id).or_default().0.take(record);
         } else if let Some(owner) = partition.strip_prefix("O/") {
             owners.entry(owner).or_default().take(record);
+        } else if partition == keys::CHORES {
+            if keys::parse_chore(sort).is_none() {
+                broken.push(format!("{} is nothing that can be done", record.key));
+            }
         } else if let Some((due_ms, id)) = keys::parse_agenda(sort) {
             let group = match partition.starts_with("A/execute/") {
                 true => Group::Execute,

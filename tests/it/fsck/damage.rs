@@ -9,6 +9,7 @@ use rusqlite::Connection;
 use serde_json::json;
 
 use super::place::{Place, REPAIR, THOROUGH, nobody};
+use crate::cli::env::files_below;
 use crate::engine::bench::OWNER;
 
 /// What the only finding, or one of several, must say.
@@ -161,4 +162,25 @@ async fn bytes_are_not_taken_for_left_over_while_a_row_that_may_name_them_can_no
     assert!(named, "{found:#?}");
     assert!(orphan.exists());
     assert_eq!(place.fsck(THOROUGH).await.found.len(), found.len());
+}
+
+#[tokio::test]
+async fn bytes_of_an_uploaded_file_that_are_not_what_they_should_be() {
+    let place = Place::new().await;
+    let id = place.upload("some file").await;
+    assert_eq!(place.findings().await, Vec::<String>::new());
+    let scope = place.dir.path().join("blobs").join(OWNER).join(&id);
+    let [file] = &files_below(&scope)[..] else {
+        panic!("one file has one blob");
+    };
+    fs::write(file, "same size").expect("damages");
+    let found = place.findings().await;
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].contains(&id) && found[0].contains("can't be read"),
+        "{found:?}"
+    );
+    fs::remove_file(file).expect("loses");
+    let found = place.findings().await;
+    assert!(found[0].contains("are not stored"), "{found:?}");
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use rat_things::api::FilePurpose;
 use rat_things::backend::local::blobs::LocalBlobs;
 use rat_things::backend::local::inventory::LocalInventory;
 use rat_things::backend::local::store::{SqliteStore, StoreOptions};
@@ -13,6 +14,7 @@ use rat_things::backend::memory::clock::ManualClock;
 use rat_things::backend::memory::ids::SeededIds;
 use rat_things::backend::memory::secrets::MemorySecrets;
 use rat_things::engine::core::{Core, Settings};
+use rat_things::engine::files::NewFile;
 use rat_things::engine::fsck::{Fsck, Options, Outcome};
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::keys;
@@ -137,6 +139,21 @@ impl Place {
         let path = self.file(owner, session, &blob.sha256);
         age(&path);
         path
+    }
+
+    /// Uploads a file; its id.
+    pub async fn upload(&self, text: &str) -> String {
+        let upload = self.core.begin_upload(OWNER).await.expect("begins");
+        let from = Box::new(std::io::Cursor::new(text.to_owned()));
+        let blob = self.core.upload_bytes(&upload, from, 1_000).await;
+        let file = NewFile {
+            filename: "a.txt".into(),
+            purpose: FilePurpose::UserData,
+            expires_after_s: Some(3_600),
+        };
+        let blob = blob.expect("stored");
+        let made = self.core.end_upload(OWNER, &upload, blob, file).await;
+        made.expect("made").id
     }
 
     /// The file of a blob.

@@ -8,6 +8,7 @@ use rat_things::engine::ports::{BlobSource, Blobs, Store};
 use serde_json::json;
 
 use super::place::{Place, REPAIR, age, nobody};
+use crate::cli::env::files_below;
 use crate::engine::archives::half_import;
 use crate::engine::bench::OWNER;
 use crate::engine::world::message;
@@ -187,4 +188,26 @@ async fn an_import_that_nobody_goes_on_with() {
         Ok::<bool, ArchiveError>(false)
     );
     works(&place).await;
+}
+
+#[tokio::test]
+async fn bytes_of_uploads_that_no_record_names() {
+    let place = Place::new().await;
+    let kept = place.upload("kept").await;
+    let lost = place.upload("lost").await;
+    for id in [&kept, &lost] {
+        let scope = place.dir.path().join("blobs").join(OWNER).join(id);
+        files_below(&scope).iter().for_each(|path| age(path));
+    }
+    let by_id = place.listed(format!("file/{lost}"));
+    let at = place.row(&by_id).await.expect("is there").value;
+    let at_ms: u64 = serde_json::from_slice(&at).expect("a time");
+    place.lose(by_id).await;
+    place
+        .lose(place.listed(format!("files/{at_ms:015}/{lost}")))
+        .await;
+    repairs(&place, &["no record names the bytes"]).await;
+    let (_, row) = place.core.file(OWNER, &kept).await.expect("is there");
+    let left = place.core.open_file(OWNER, &kept, &row).await;
+    assert!(left.is_ok());
 }

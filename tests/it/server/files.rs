@@ -2,10 +2,15 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::Duration;
 
+use futures_util::StreamExt;
+use rat_things::engine::access::NewKey;
+use rat_things::server::Limits;
 use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 
+use super::raw::Served;
 use super::world::{Api, read, refusal};
 use crate::cli::env::files_below;
 
@@ -218,6 +223,27 @@ async fn a_file_that_is_certainly_too_long_is_refused_before_it_is_sent() {
 }
 
 #[tokio::test]
+async fn a_key_with_a_smaller_limit_uploads_smaller_files() {
+    let api = Api::new();
+    let mut key = NewKey::named("small");
+    key.limits.body_bytes = Some(100_000);
+    let made = api.core().create_key("somebody", key).await;
+    let (_, key) = made.expect("makes");
+    for (length, expected) in [(100_000, 200), (100_001, 413)] {
+        let parts = [
+            ("purpose", None, &b"user_data"[..]),
+            ("file", Some("a"), &vec![b'x'; length]),
+        ];
+        let request = api.bare("POST", "/files");
+        let request = request.header("authorization", format!("Bearer {key}"));
+        let request = request.header("content-type", "multipart/form-data; boundary=b0undary");
+        let answer = request.body(form(&parts)).send().await.expect("answers");
+        assert_eq!(answer.status().as_u16(), expected);
+    }
+    assert_eq!(stored(&api).len(), 1);
+}
+
+#[tokio::test]
 async fn an_upload_that_breaks_off_leaves_nothing() {
     let api = Api::new();
     let whole = form(&[("file", Some("a"), &vec![b'x'; 600_000])]);
@@ -236,4 +262,49 @@ async fn an_upload_that_breaks_off_leaves_nothing() {
         .map(|file| &file["id"])
         .collect();
     assert_eq!(ids, [&json!(id)]);
+}
+
+/// A form that comes in pieces, without its length, and that stalls at its end if `stalls`.
+fn in_pieces(api: &Api, served: &Served, length: usize, stalls: bool) -> RequestBuilder {
+    let whole = form(&[
+        ("purpose", None, b"user_data"),
+        ("file", Some("a"), &vec![b'x'; length]),
+    ]);
+    let mut pieces: Vec<Vec<u8>> = whole.chunks(97).map(<[u8]>::to_vec).collect();
+    if stalls {
+        pieces.pop();
+    }
+    let pieces = futures_util::stream::iter(pieces.into_iter().map(Ok::<_, std::io::Error>));
+    let silence = futures_util::stream::pending();
+    let body = match stalls {
+        true => reqwest::Body::wrap_stream(pieces.chain(silence)),
+        false => reqwest::Body::wrap_stream(pieces),
+    };
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .build()
+        .expect("builds");
+    client
+        .post(format!("http://{}/v1/files", served.address))
+        .header("authorization", format!("Bearer {}", api.key))
+        .header("content-type", "multipart/form-data; boundary=b0undary")
+        .body(body)
+}
+
+#[tokio::test]
+async fn an_upload_of_unknown_length_ends_at_the_limit_and_one_that_stalls_after_a_while() {
+    let api = Api::new();
+    let limits = Limits {
+        file_bytes: 1_000,
+        body_patience: Duration::from_millis(300),
+        ..Limits::default()
+    };
+    let served = Served::begin(&api, limits).await;
+    let answer = in_pieces(&api, &served, 1_000, false).send().await;
+    assert_eq!(answer.expect("answers").status().as_u16(), 200);
+    let (status, error) = refusal(in_pieces(&api, &served, 1_001, false)).await;
+    assert_eq!((status, &error["param"]), (413, &json!("file")));
+    let (status, _) = refusal(in_pieces(&api, &served, 900, true)).await;
+    assert_eq!(status, 408);
+    assert_eq!(stored(&api).len(), 1);
 }

@@ -68,6 +68,11 @@ impl Owner<'_> {
         }
         self.find(&mut has).await;
         assert_eq!(has["session_id"], session, "it is the only one");
+        let shown = self.get(&format!("/agents/sessions/{session}")).await;
+        has.insert(
+            "environment_id".to_owned(),
+            name(&shown["environment"]["id"]),
+        );
         let items = self.get(&format!("/agents/sessions/{session}/items")).await;
         has.insert("item_id".to_owned(), name(&items["data"][0]["id"]));
         has
@@ -81,7 +86,8 @@ impl Owner<'_> {
             };
             let name = name.trim_end_matches('}');
             let path = path_with(list, has);
-            if name.contains('/') || path.contains('{') || has.contains_key(name) {
+            let is_served = served().any(|other| other.verb == Verb::Get && other.path == list);
+            if !is_served || name.contains('/') || path.contains('{') || has.contains_key(name) {
                 continue;
             }
             let page = self.get(&path).await;
@@ -170,6 +176,13 @@ fn body_of(route: &Route) -> Value {
         "/v1/agents" => json!({"model": "demo"}),
         "/v1/agents/sessions" => session_of("none", "@say x"),
         path if path.ends_with("/events") => message("@say intruder"),
+        path if path.ends_with("/credentials") => {
+            let auth = json!({"type": "static_bearer", "token": "t", "mcp_server_url": "https://mcp.example.org"});
+            json!({"name": "n", "auth": auth})
+        }
+        path if path.ends_with("}/files") => {
+            json!({"type": "inline", "data": "", "path": "/workspace/intruder"})
+        }
         _ => json!({}),
     }
 }

@@ -4,7 +4,7 @@ use pretty_assertions::assert_eq;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 
-use super::world::{Api, ids, kinds, lasting, message, session_of};
+use super::world::{Api, ids, kinds, lasting, message, read, refusal, session_of};
 
 #[tokio::test]
 async fn a_session_is_created_streamed_and_read_back() {
@@ -88,6 +88,21 @@ async fn a_session_is_created_streamed_and_read_back() {
     assert_eq!(content.headers()["content-length"], "8");
     assert_eq!(content.headers()["content-disposition"], "attachment");
     assert_eq!(content.bytes().await.expect("a body"), "one\ntwo\n");
+
+    let gone = api.request("DELETE", &artifact_at).send().await;
+    let id = artifact["id"].clone();
+    assert_eq!(
+        read(gone.expect("answers")).await,
+        json!({"id": id, "deleted": true, "object": "agent.session.artifact.deleted"})
+    );
+    for (method, path) in [
+        ("GET", artifact_at.clone()),
+        ("DELETE", artifact_at.clone()),
+        ("GET", format!("{artifact_at}/content")),
+    ] {
+        assert_eq!(refusal(api.request(method, &path)).await.0, 404);
+    }
+    assert_eq!(api.get(&format!("{at}/artifacts")).await["data"], json!([]));
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 mod bounds;
 mod coverage;
 mod cuts;
+mod environments;
 mod files;
 mod hostile;
 mod isolation;
@@ -16,4 +17,5 @@ mod refusals;
 mod scopes;
 mod streams;
 mod tls;
+mod vaults;
 pub mod world;

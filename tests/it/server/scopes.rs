@@ -119,6 +119,29 @@ async fn what_a_session_is_given_of_other_parts_needs_the_scope_for_looking_at_t
     }
 }
 
+#[tokio::test]
+async fn an_uploaded_file_is_put_into_workspaces_and_templates_by_keys_that_may_read_it() {
+    let api = Api::new();
+    let file = json!({"type": "file_id", "file_id": format!("file_{}", "a".repeat(26)), "path": "/workspace/a"});
+    let files = json!({"files": [file]});
+    for (path, body) in [
+        ("/agents/environments/templates", &files),
+        ("/agents/environments/templates/envtmpl_x", &files),
+        ("/agents/environments/env_x/files", &file),
+    ] {
+        let ask = |key: &str| api.with_key(key, "POST", path).json(body);
+        let (status, error) = refusal(ask(&key(&api.env, &[Scope::AgentsWrite]))).await;
+        let message = error["message"].as_str().expect("a message");
+        assert!(
+            status == 403 && message.contains("'api.files.read'"),
+            "{path}: {message}"
+        );
+        let with = key(&api.env, &[Scope::AgentsWrite, Scope::FilesRead]);
+        let status = ask(&with).send().await.expect("answers").status().as_u16();
+        assert_eq!(status, 404, "{path}");
+    }
+}
+
 #[test]
 fn scopes_are_shown_and_unknown_ones_refused() {
     let env = TestEnv::new();

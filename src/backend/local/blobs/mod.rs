@@ -70,20 +70,6 @@ impl LocalBlobs {
         blocking(move || list::blobs(&place)).await
     }
 
-    /// Removes one blob that nobody stored since `before_ms` (Unix time); whether it did. The time must be long past: whoever stores
-    /// the same bytes makes them young again only if they are older than an hour.
-    pub async fn remove(
-        &self,
-        scope: &BlobScope,
-        sha256: &str,
-        before_ms: u64,
-    ) -> Result<bool, BlobError> {
-        let place = Place::of(&self.root, scope)?;
-        let LocalBlobs { root, .. } = self.clone();
-        let sha256 = sha256.to_owned();
-        blocking(move || list::remove(&root, &place, &sha256, before_ms)).await
-    }
-
     async fn put_bytes(&self, place: Place, bytes: Bytes) -> Result<BlobRef, BlobError> {
         let LocalBlobs { root, durable } = self.clone();
         blocking(move || {
@@ -198,6 +184,19 @@ impl Blobs for LocalBlobs {
             Err(error) => Err(error),
         })
         .await
+    }
+
+    async fn remove(
+        &self,
+        scope: &BlobScope,
+        sha256: &str,
+        before_ms: u64,
+    ) -> Result<bool, BlobError> {
+        // Whoever stores the same bytes makes them young again only if they are older than an hour: the port wants times long past.
+        let place = Place::of(&self.root, scope)?;
+        let LocalBlobs { root, .. } = self.clone();
+        let sha256 = sha256.to_owned();
+        blocking(move || list::remove(&root, &place, &sha256, before_ms)).await
     }
 
     async fn delete_scope(&self, scope: &BlobScope) -> Result<(), BlobError> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::ChildStderr;
 use tokio::sync::{Semaphore, mpsc, watch};
 
@@ -23,11 +23,11 @@ use super::orphan;
 use super::proxy::{Proxy, Reach, Rules};
 use super::wire::Setup;
 use super::witness::Witness;
-use super::{descriptors, facts, identity, refusal, variables};
+use super::{descriptors, facts, identity, refusal, variables, workspace};
 use crate::engine::ids::{Kind, random};
 use crate::engine::ports::{
-    Environment, EnvironmentError, EnvironmentSpec, Environments, ExecHow, ExecSpec, Ids,
-    Isolation, Network, Opened, Program,
+    Environment, EnvironmentError, EnvironmentSpec, Environments, ExecHow, ExecSpec, FilesQuery,
+    Ids, Isolation, Network, Opened, Program, WorkspaceError, WorkspaceFiles,
 };
 
 /// What the launcher may say before it is cut off.
@@ -345,6 +345,32 @@ impl Environments for LocalEnvironments {
         }
         let wait = Duration::from_millis(self.config.lock_wait_ms);
         home::remove(&self.config.root, id, wait).await
+    }
+
+    async fn list_files(
+        &self,
+        id: &str,
+        query: &FilesQuery,
+    ) -> Result<WorkspaceFiles, WorkspaceError> {
+        workspace::list(&self.config.root, id, query).await
+    }
+
+    async fn put_file(
+        &self,
+        id: &str,
+        path: &str,
+        from: Box<dyn AsyncRead + Send + Unpin>,
+        limit_bytes: u64,
+    ) -> Result<u64, WorkspaceError> {
+        workspace::put(&self.config.root, id, path, from, limit_bytes).await
+    }
+
+    async fn is_furnished(&self, id: &str) -> bool {
+        workspace::is_furnished(&self.config.root, id).await
+    }
+
+    async fn set_furnished(&self, id: &str) -> Result<(), WorkspaceError> {
+        workspace::set_furnished(&self.config.root, id).await
     }
 
     async fn check(&self, isolation: Isolation) -> Result<(), EnvironmentError> {

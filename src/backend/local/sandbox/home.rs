@@ -263,7 +263,7 @@ pub(super) async fn remove(root: &Path, id: &str, wait: Duration) -> Result<(), 
 }
 
 /// The one place where an id becomes a path.
-fn directory(root: &Path, id: &str) -> io::Result<PathBuf> {
+pub(super) fn directory(root: &Path, id: &str) -> io::Result<PathBuf> {
     if well_formed(Kind::Environment, id) {
         Ok(root.join(id))
     } else {

@@ -31,6 +31,7 @@ mod refusal;
 mod variables;
 mod wire;
 mod witness;
+mod workspace;
 
 pub use config::{EnvironmentLimits, LocalEnvironmentsConfig, RunAs};
 pub use environments::LocalEnvironments;
