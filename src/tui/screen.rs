@@ -93,8 +93,7 @@ pub async fn run(
     let (mut ends, mut goes_on) = listen()?;
     let (tell, mut told) = mpsc::channel(MESSAGES);
     let mut screen = Screen::take(options.colour)?;
-    let size = screen.size()?;
-    let now_ms = (options.now_ms)();
+    let (size, now_ms) = (screen.size()?, (options.now_ms)());
     let mut state = State::new(options.about, size, now_ms, options.seed.clone());
     let mut world = World::new(of, tell, workers);
     let mut effects = start(&mut state, options.session);
@@ -105,8 +104,6 @@ pub async fn run(
     loop {
         for effect in std::mem::take(&mut effects) {
             match world.perform(effect) {
-                None | Some(Effect::List { .. } | Effect::Look(_) | Effect::Send { .. }) => {}
-                Some(Effect::Watch(_) | Effect::Unwatch) => {}
                 Some(Effect::Quit) => return Ok(Left::Quit),
                 Some(Effect::Redraw) => screen.forget()?,
                 Some(Effect::Suspend) => {
@@ -126,6 +123,7 @@ pub async fn run(
                     screen.take_again()?;
                     effects.extend(update(&mut state, Msg::Edited(edited)));
                 }
+                _ => {}
             }
         }
         if !effects.is_empty() {

@@ -6,7 +6,7 @@ use super::action::Action;
 use super::composer::Composer;
 use super::msg::{Effect, Look, LookAsk, Trouble};
 use super::transcript::{self, Line, entry};
-use super::window::{Where, Window};
+use super::window::{Chunk, Where, Window};
 use crate::api::{AgentSession, CallStatus, HasId, Item, OutputStatus, Turn};
 use crate::engine::foretaste::Foretaste;
 use crate::engine::ports::Signs;
@@ -212,30 +212,7 @@ impl Open {
         let mut more = false;
         if let Some(chunk) = seen.items {
             more = chunk.more && matches!(chunk.at, Where::After(_) | Where::Start);
-            for item in &chunk.rows {
-                if self.is_final(item) {
-                    self.written.complete(item.id());
-                }
-            }
-            let before = self.items.clone();
-            let from_end = chunk.at == Where::End;
-            let moved = self.items.take(chunk);
-            changed |= self.items != before;
-            self.anchor.0 = self.anchor.0.saturating_add_signed(moved);
-            let came = self
-                .items
-                .rows()
-                .len()
-                .saturating_sub(before.rows().len() + moved.max(0) as usize);
-            if !self.follow && !from_end {
-                self.unseen += came;
-            }
-            let focus = match self.follow {
-                true => self.items.rows().len(),
-                false => self.anchor.0,
-            };
-            let moved = self.items.trim(focus);
-            self.anchor.0 = self.anchor.0.saturating_add_signed(moved);
+            changed |= self.take(chunk, height);
         }
         if self.turns.len() > KEPT_TURNS {
             let shown: BTreeSet<&str> = self.items.rows().iter().map(Item::turn_id).collect();
@@ -254,6 +231,31 @@ impl Open {
             return (vec![self.look(items, now_ms)], changed);
         }
         (self.read_near_edge(size, height), changed)
+    }
+
+    /// Takes in Items; whoever reads elsewhere is not moved. Whether the window changed.
+    fn take(&mut self, chunk: Chunk<Item>, height: usize) -> bool {
+        for item in &chunk.rows {
+            if self.is_final(item) {
+                self.written.complete(item.id());
+            }
+        }
+        let before = self.items.clone();
+        let from_end = chunk.at == Where::End;
+        let moved = self.items.take(chunk);
+        let changed = self.items != before;
+        self.anchor.0 = self.anchor.0.saturating_add_signed(moved);
+        let known = before.rows().len() + moved.max(0) as usize;
+        if !self.follow && !from_end {
+            self.unseen += self.items.rows().len().saturating_sub(known);
+        }
+        let focus = match self.follow {
+            true => self.items.rows().len(),
+            false => self.anchor.0,
+        };
+        let moved = self.items.trim(focus, height);
+        self.anchor.0 = self.anchor.0.saturating_add_signed(moved);
+        changed
     }
 
     /// Takes in what came while it was watched.

@@ -172,7 +172,7 @@ impl Sessions {
         if at_end && std::mem::take(&mut self.to_end) {
             self.selected = self.window.rows().len().saturating_sub(1);
         }
-        let moved = self.window.trim(self.selected);
+        let moved = self.window.trim(self.selected, height);
         self.shift(moved);
         self.keep_visible(height);
         let is_shown = (false, self.loaded, self.scanned);

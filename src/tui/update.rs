@@ -12,6 +12,8 @@ use super::state::State;
 use crate::engine::ports::Submitted;
 use crate::text::ago;
 
+const TOO_LONG: &str = "the text is longer than a message may be";
+
 /// The effects of opening the screen, on a Session if one is named.
 pub fn start(state: &mut State, session: Option<String>) -> Vec<Effect> {
     let mut effects = vec![state.sessions.restart(state.now_ms)];
@@ -79,38 +81,48 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             note,
         } => {
             state.dirty = true;
-            if note.is_some() {
-                state.notice = note;
-            }
-            match state.open.as_mut().filter(|open| open.id == session) {
-                Some(open) => {
-                    open.sent(&key, result, now_ms);
-                    open.look_at_news(now_ms)
-                }
-                None => {
-                    left_behind(state, &session, &key, &result);
-                    Vec::new()
-                }
-            }
+            state.notice = note.or(state.notice.take());
+            sent(state, &session, &key, result)
         }
         Msg::Edited(result) => {
             state.dirty = true;
-            match (result, &mut state.open) {
-                (Ok(text), Some(open)) => {
-                    let mut field = Field::default();
-                    match field.insert(text.trim_end_matches('\n')) {
-                        true => open.composer.field = field,
-                        false => {
-                            state.notice = Some("the text is longer than a message may be".into())
-                        }
-                    }
-                    open.composer.changed();
-                }
-                (Err(why), _) => state.notice = Some(why),
-                (Ok(_), None) => {}
-            }
+            edited(state, result);
             vec![Effect::Redraw]
         }
+    }
+}
+
+fn sent(
+    state: &mut State,
+    session: &str,
+    key: &str,
+    result: Result<Submitted, Trouble>,
+) -> Vec<Effect> {
+    let now_ms = state.now_ms;
+    match state.open.as_mut().filter(|open| open.id == session) {
+        Some(open) => {
+            open.sent(key, result, now_ms);
+            open.look_at_news(now_ms)
+        }
+        None => {
+            left_behind(state, session, key, &result);
+            Vec::new()
+        }
+    }
+}
+
+fn edited(state: &mut State, result: Result<String, String>) {
+    match (result, &mut state.open) {
+        (Ok(text), Some(open)) => {
+            let mut field = Field::default();
+            match field.insert(text.trim_end_matches('\n')) {
+                true => open.composer.field = field,
+                false => state.notice = Some(TOO_LONG.into()),
+            }
+            open.composer.changed();
+        }
+        (Err(why), _) => state.notice = Some(why),
+        (Ok(_), None) => {}
     }
 }
 
@@ -165,7 +177,7 @@ fn paste(state: &mut State, text: &str) {
         _ => false,
     };
     if too_long {
-        state.notice = Some("the text is longer than a message may be".into());
+        state.notice = Some(TOO_LONG.into());
     }
 }
 

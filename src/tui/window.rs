@@ -6,8 +6,13 @@
 
 use crate::api::HasId;
 
-/// Rows that are kept at most; the far end is let go.
-pub const KEPT_ROWS: usize = 400;
+/// Rows that are kept at most for a screen of this height; the far end is let go.
+///
+/// Rows are asked for when fewer than three screens are left at an end, a hundred at a time. More than twice both are kept, so that what was
+/// read for one end is never let go for the other.
+pub fn kept_rows(height: usize) -> usize {
+    (8 * height + 200).max(400)
+}
 
 /// Which rows are asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -194,9 +199,10 @@ impl<T: HasId + Clone + PartialEq> Window<T> {
         0
     }
 
-    /// Lets rows go that are far from `focus`. Answers by how many places the others moved.
-    pub fn trim(&mut self, focus: usize) -> isize {
-        let surplus = self.rows.len().saturating_sub(KEPT_ROWS);
+    /// Lets rows go that are far from `focus`, on a screen of this height. Answers by how many places the others moved.
+    pub fn trim(&mut self, focus: usize, height: usize) -> isize {
+        let kept = kept_rows(height);
+        let surplus = self.rows.len().saturating_sub(kept);
         if surplus == 0 {
             return 0;
         }
@@ -208,7 +214,7 @@ impl<T: HasId + Clone + PartialEq> Window<T> {
             };
             return -(surplus as isize);
         }
-        self.rows.truncate(KEPT_ROWS);
+        self.rows.truncate(kept);
         self.end = Edge {
             more: true,
             cursor: self
@@ -262,7 +268,7 @@ mod tests {
             let at = window.behind().expect("more");
             assert_eq!(at, Where::After(format!("{:04}", page * 100 - 1)));
             window.take(chunk(at, page * 100..page * 100 + 100, page < 9));
-            window.trim(window.rows().len() - 1);
+            window.trim(window.rows().len() - 1, 0);
         }
         assert_eq!(window.rows(), rows(600..1000));
         assert_eq!(window.behind(), None);
@@ -270,7 +276,7 @@ mod tests {
             let at = window.before().expect("more");
             let moved = window.take(chunk(at, page * 100..page * 100 + 100, page > 0));
             assert_eq!(moved, 100);
-            window.trim(0);
+            window.trim(0, 0);
         }
         assert_eq!(window.rows(), rows(0..400));
         assert_eq!(window.before(), None);

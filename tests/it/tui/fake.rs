@@ -160,6 +160,9 @@ impl Deployment for Fake {
     async fn artifact(&self, _: &str, _: &str) -> Told<Content> {
         lacks()
     }
+    async fn delete_artifact(&self, _: &str, _: &str) -> Told<()> {
+        lacks()
+    }
     async fn list_events(&self, _: &str, _: Option<&str>, _: usize) -> Told<(Vec<Event>, bool)> {
         lacks()
     }

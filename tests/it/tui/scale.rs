@@ -5,7 +5,7 @@ use rat_things::tui::msg::{Effect, Msg};
 use rat_things::tui::state::State;
 use rat_things::tui::update::{start, update};
 use rat_things::tui::view::draw;
-use rat_things::tui::window::KEPT_ROWS;
+use rat_things::tui::window::kept_rows;
 use rat_things::tui::world::{list, look};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -67,7 +67,7 @@ async fn a_list_of_100_000_sessions_is_read_by_pages_and_drawn_by_screens() {
     assert_eq!(rows_built(&state), state.list_height());
     for _ in 0..200 {
         press(&fake, &mut state, "pgdn").await;
-        assert!(state.sessions.window.rows().len() <= KEPT_ROWS);
+        assert!(state.sessions.window.rows().len() <= kept_rows(state.list_height()));
     }
     let walked = 200 * (state.list_height() - 1);
     assert_eq!(
@@ -126,7 +126,7 @@ async fn a_transcript_of_100_000_items_is_read_by_pages_and_drawn_by_screens() {
     for _ in 0..100 {
         press(&fake, &mut state, "pgup").await;
         let open = state.open.as_ref().expect("it is open");
-        assert!(open.items.rows().len() <= KEPT_ROWS);
+        assert!(open.items.rows().len() <= kept_rows(state.transcript_height()));
     }
     let walked = 100 * (state.transcript_height() - 1);
     let open = state.open.as_ref().expect("it is open");
