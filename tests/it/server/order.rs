@@ -2,7 +2,7 @@
 //!
 //! It knows a Turn from its `turn.created` on. Of a Turn that was under way before, it only demands what can be seen.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -14,8 +14,8 @@ pub struct Order {
     ids: HashSet<String>,
     turns: HashMap<String, Turn>,
     items: HashMap<String, Item>,
-    /// The message or reasoning that is being told.
-    open: Option<String>,
+    /// The message or reasoning that is being told, and its place among the outputs of its Turn.
+    open: Option<(String, u64)>,
     /// A worker may be lost: an Item that was begun may never end, and another comes in its place.
     loses: bool,
 }
@@ -23,8 +23,12 @@ pub struct Order {
 #[derive(Default)]
 struct Turn {
     is_over: bool,
-    next_output: u64,
+    /// Places of its outputs that have begun.
+    begun: BTreeSet<u64>,
 }
+
+/// So many Items may be passed over by one that is begun while it is written, before those are recorded.
+const PASSED_OVER: u64 = 2;
 
 struct Item {
     turn: String,
@@ -88,6 +92,10 @@ impl Order {
         if let Some(turn) = self.turns.get_mut(&id) {
             assert!(!turn.is_over, "over twice: {event}");
             turn.is_over = true;
+            // Whatever was passed over came before the end.
+            let all_begun = turn.begun.iter().copied().eq(0..turn.begun.len() as u64);
+            let may_lack = self.loses || text(event, "type").ends_with("cancelled");
+            assert!(all_begun || may_lack, "an item is missing: {event}");
             // A cancel may come while something is being written.
             let all_done = self
                 .items
@@ -111,22 +119,28 @@ impl Order {
         let id = text(item, "id");
         let is_input = item["role"] == "user" || item["type"] == "function_call_output";
         assert_eq!(event["output_index"].is_null(), is_input, "{event}");
+        let index = event["output_index"].as_u64();
         if let Some(turn) = self.turn_of(event)
-            && let Some(index) = event["output_index"].as_u64()
+            && let Some(index) = index
         {
-            assert!(index == turn.next_output || loses, "not the next: {event}");
-            turn.next_output = index + 1;
+            let next = (0..).find(|place| !turn.begun.contains(place));
+            let is_next = next.is_some_and(|next| (next..=next + PASSED_OVER).contains(&index));
+            assert!(is_next || loses, "not the next: {event}");
+            assert!(turn.begun.insert(index) || loses, "a place twice: {event}");
         }
         if is_input {
             assert!(!self.items.contains_key(&id) || loses, "twice: {event}");
             return;
         }
-        assert!(self.open.is_none() || loses, "inside another: {event}");
+        let index = index.unwrap_or_default();
+        // Only one that was passed over comes while another is open.
+        let is_inside = self.open.as_ref().is_some_and(|(_, open)| index > *open);
+        assert!(!is_inside || loses, "inside another: {event}");
         if matches!(item["type"].as_str(), Some("message" | "reasoning")) {
             assert_eq!(item["status"], "in_progress", "{event}");
             let inside = item.get("content").or(item.get("summary"));
             assert_eq!(inside, Some(&Value::Array(Vec::new())), "{event}");
-            self.open = Some(id.clone());
+            self.open = Some((id.clone(), index));
         }
         let item = Item {
             turn: text(event, "turn_id"),
@@ -158,7 +172,8 @@ impl Order {
             let all_done = item.parts.iter().all(|part| part.is_done);
             assert!(all_done, "inside another part: {event}");
             item.parts.push(Part::default());
-            self.open = Some(text(event, "item_id"));
+            let place = event["output_index"].as_u64().unwrap_or_default();
+            self.open = Some((text(event, "item_id"), place));
         }
     }
 
@@ -221,7 +236,7 @@ impl Order {
             }
             known.is_done = true;
         }
-        self.open.take_if(|open| *open == id);
+        self.open.take_if(|(open, _)| *open == id);
     }
 
     fn session(&mut self, kind: &str, event: &Value) {
