@@ -166,12 +166,8 @@ const fn change(
     long: &'static str,
 ) -> Binding {
     Binding {
-        place,
-        keys,
-        action,
-        short,
-        long,
         changes: true,
+        ..row(place, keys, action, short, long)
     }
 }
 
