@@ -37,7 +37,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rusqlite::Connection;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::task::block_in_place;
 
 use self::group::Answer;
 use self::helper::Helper;
@@ -168,10 +167,11 @@ impl SqliteStore {
     }
 
     /// Makes a commit that has no company, here and now; or gives it back.
+    ///
+    /// It holds a thread of the runtime for one sync, which takes no longer than giving the thread's other tasks away would: there were two
+    /// quick syncs before it. Should the disk hang now, the other threads go on, and what they commit waits in the queue.
     fn commit_alone(&self, commit: Commit) -> Result<Answer, Commit> {
-        // The runtime must be able to go on without this thread meanwhile.
-        let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
-        if !matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
+        if !has_other_threads() {
             return Err(commit);
         }
         let Ok(mut pen) = self.pen.try_lock() else {
@@ -180,8 +180,16 @@ impl SqliteStore {
         if !pen.is_free() || !self.queue.is_empty() {
             return Err(commit);
         }
-        block_in_place(|| pen.alone(&commit)).ok_or(commit)
+        pen.alone(&commit).ok_or(commit)
     }
+}
+
+/// Whether the runtime goes on while this thread of it waits for a disk.
+fn has_other_threads() -> bool {
+    Handle::try_current().is_ok_and(|runtime| {
+        runtime.runtime_flavor() == RuntimeFlavor::MultiThread
+            && runtime.metrics().num_workers() > 1
+    })
 }
 
 impl Drop for SqliteStore {
