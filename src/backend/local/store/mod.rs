@@ -5,7 +5,7 @@
 //! a pair of file locks makes turns. The surprise: a SQLite file can be removed or replaced under an open connection without any
 //! error, so the store checks for that itself.
 //!
-//! Read in this order: `schema`, `keycode`, `partitions` and `rows` (what is stored), `group` (one transaction), `pen` and `pace` (who writes
+//! Read in this order: `schema`, `keycode`, `partitions`, `rows` and `moving` (what is stored), `group` (one transaction), `pen` and `pace` (who writes
 //! it, and when), `writer` and `queue` (the thread), `turnstile` (turns between processes), `checkpoint`, `ahead` and `helper`, `readers`, `open` and `identity`.
 
 mod ahead;
@@ -15,6 +15,7 @@ mod group;
 mod helper;
 mod identity;
 mod keycode;
+mod moving;
 mod open;
 mod pace;
 mod partitions;
