@@ -5,12 +5,18 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::config::{
-    IsolationChoice, KeyOrigin, NetworkChoice, ProviderKind, RecoveryChoice, ServerSettings,
-    Settings, prepare_data_dir,
+    AwsSettings, IsolationChoice, KeyOrigin, NetworkChoice, ProviderKind, RecoveryChoice,
+    ServerSettings, Settings, prepare_data_dir,
 };
 use super::deployed::Deployed;
 use super::out::{CliError, codes};
 use crate::api::Extension;
+use crate::backend::aws::blobs::S3Blobs;
+use crate::backend::aws::calls::Calls;
+use crate::backend::aws::client::{AwsClients, AwsOptions};
+use crate::backend::aws::identity::StsIdentity;
+use crate::backend::aws::secrets::ManagedSecrets;
+use crate::backend::aws::store::{self as aws_store, DynamoStore};
 use crate::backend::harness::responses::{self, ResponsesHarness, patch};
 use crate::backend::key::KeySource;
 use crate::backend::local::archive::{TarZstdReader, TarZstdWriter};
@@ -38,8 +44,8 @@ use crate::engine::core::{self, Core, Recovery};
 use crate::engine::fsck::Inventory;
 use crate::engine::keys::owner_of;
 use crate::engine::ports::{
-    Bell, Clock, Compute, Environments, Harness, Identity, Isolation, Liveness, Model, Network,
-    RunGrant,
+    Clock, Compute, Environments, Harness, Identity, IdentityError, Isolation, Liveness, Model,
+    Network, Principal, RunGrant,
 };
 
 /// The binary's private roles, taken before any option is parsed: PID 1 of a sandbox, and the patch tool inside one.
@@ -96,16 +102,43 @@ impl Places {
     }
 }
 
-/// The engine over the local world.
+/// The engine in this process.
 pub struct Local {
     /// The engine.
     pub core: Core,
     /// Whose Sessions.
     pub owner: String,
-    /// Where everything is.
+    /// Where everything of this machine is.
     pub places: Places,
-    /// The store, for what only a store of this kind can do.
-    pub store: Arc<SqliteStore>,
+    /// Where the records are, for what only a store of that kind can do.
+    pub world: World,
+}
+
+/// Where records and content are.
+#[derive(Clone)]
+pub enum World {
+    /// In the data directory.
+    Here(Arc<SqliteStore>),
+    /// In an AWS account.
+    Aws(AwsWorld),
+}
+
+/// An AWS account, as far as commands care.
+#[derive(Clone)]
+pub struct AwsWorld {
+    calls: Calls,
+    /// Its region, table and bucket, in words.
+    pub shown: String,
+}
+
+impl AwsWorld {
+    /// Requests that were sent so far: service, operation, purpose, how many.
+    pub fn calls(&self) -> Vec<(String, String, &'static str, u64)> {
+        let counts = self.calls.counts().into_iter();
+        counts
+            .map(|(call, count)| (call.service, call.operation, call.purpose.name(), count))
+            .collect()
+    }
 }
 
 /// The time, for what is shown.
@@ -140,26 +173,90 @@ pub async fn open(settings: &Settings) -> Result<Local, CliError> {
     for dir in [places.run(), places.logs()] {
         private_dir(&dir)?;
     }
+    match &settings.aws {
+        None => open_here(settings, places).await,
+        Some(aws) => open_aws(settings, aws, places).await,
+    }
+}
+
+async fn open_here(settings: &Settings, places: Places) -> Result<Local, CliError> {
     let store = SqliteStore::open(&places.store(), StoreOptions::default())
         .map_err(|error| CliError::from(crate::engine::error::EngineError::from(error)))?;
     let store = Arc::new(store);
-    let bell: Arc<dyn Bell> = Arc::new(LocalBell::new(places.run()));
     let core = Core {
         store: store.clone(),
         blobs: Arc::new(LocalBlobs::new(places.blobs())),
         secrets: Arc::new(LocalSecrets::new(places.secrets())),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
-        bell,
+        bell: Arc::new(LocalBell::new(places.run())),
         settings: engine_settings(settings),
     };
-    let caller = LocalIdentity.caller().await;
-    let principal = caller.map_err(|error| CliError::new(codes::AUTH, error.to_string()))?;
+    Ok(Local {
+        core,
+        owner: owner_of(&caller(&LocalIdentity).await?),
+        places,
+        world: World::Here(store),
+    })
+}
+
+async fn open_aws(
+    settings: &Settings,
+    aws: &AwsSettings,
+    places: Places,
+) -> Result<Local, CliError> {
+    let options = AwsOptions {
+        profile: aws.profile.clone(),
+        region: aws.region.clone(),
+        endpoint_url: aws.endpoint_url.clone(),
+        ..AwsOptions::default()
+    };
+    let clients = AwsClients::connect(&options).await.map_err(|error| {
+        CliError::new(codes::CONFIG_VALUE, error.to_string())
+            .hint("set aws.region in the profile, or AWS_REGION")
+    })?;
+    let principal = caller(&StsIdentity::new(&clients, aws.profile.as_deref())).await?;
+    let bucket = || {
+        let account = principal.name.split(':').nth(1).unwrap_or_default();
+        format!("{}-{account}-{}", aws.deployment, clients.region())
+    };
+    let records = aws_store::Places {
+        table: aws.table.clone().unwrap_or_else(|| aws.deployment.clone()),
+        bucket: aws.bucket.clone().unwrap_or_else(bucket),
+        kms_key: aws.kms_key.clone(),
+    };
+    let shown = format!(
+        "table {} and bucket {} in {}",
+        records.table,
+        records.bucket,
+        clients.region()
+    );
+    let core = Core {
+        store: Arc::new(DynamoStore::new(&clients, &records)),
+        blobs: Arc::new(S3Blobs::new(&clients, &records)),
+        secrets: Arc::new(ManagedSecrets::new(&clients, &aws.deployment)),
+        clock: Arc::new(SystemClock),
+        ids: Arc::new(SystemIds),
+        // Wakes who is on this machine; everybody else looks at the agenda.
+        bell: Arc::new(LocalBell::new(places.run())),
+        settings: engine_settings(settings),
+    };
     Ok(Local {
         core,
         owner: owner_of(&principal),
         places,
-        store,
+        world: World::Aws(AwsWorld {
+            calls: clients.calls(),
+            shown,
+        }),
+    })
+}
+
+async fn caller(identity: &dyn Identity) -> Result<Principal, CliError> {
+    let caller = identity.caller().await;
+    caller.map_err(|error| match error {
+        IdentityError::Expired(message) => CliError::new(codes::AUTH, message),
+        IdentityError::Unavailable(message) => CliError::new(codes::UNAVAILABLE, message),
     })
 }
 
@@ -208,9 +305,26 @@ fn remote(server: &ServerSettings) -> Result<Remote, CliError> {
 }
 
 /// What is in the data directory, for a check of all of it.
-pub fn inventory(local: &Local) -> Box<dyn Inventory> {
-    let blobs = LocalBlobs::new(local.places.blobs());
-    Box::new(LocalInventory::new(Arc::clone(&local.store), blobs))
+pub fn inventory(places: &Places, store: &Arc<SqliteStore>) -> Box<dyn Inventory> {
+    let blobs = LocalBlobs::new(places.blobs());
+    Box::new(LocalInventory::new(Arc::clone(store), blobs))
+}
+
+/// The store of this machine, for commands that need one of this kind.
+///
+/// # Errors
+/// The records are in an AWS account. `what` is the command as it was typed.
+pub fn store_here<'l>(local: &'l Local, what: &str) -> Result<&'l Arc<SqliteStore>, CliError> {
+    match &local.world {
+        World::Here(store) => Ok(store),
+        World::Aws(_) => Err(CliError::new(
+            codes::LACKING,
+            format!(
+                "{what} works on a store of this machine, and the records are in an AWS account"
+            ),
+        )
+        .hint("choose a profile of kind \"local\" with --profile NAME")),
+    }
 }
 
 /// An archive that is written to `file`. What has to be kept aside meanwhile is, in the directory `aside`.

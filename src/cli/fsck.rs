@@ -57,10 +57,11 @@ pub async fn run(context: &mut Context, args: &Args) -> Result<(), CliError> {
 }
 
 async fn check(context: &Context, local: &Local, args: &Args) -> Result<Report, CliError> {
+    let store = compose::store_here(local, "fsck")?;
     let progress = context.console.say.progress("reading the store");
-    let health = local.store.check_all().await;
+    let health = store.check_all().await;
     let health = health.map_err(|error| CliError::from(EngineError::from(error)))?;
-    let inventory = compose::inventory(local);
+    let inventory = compose::inventory(&local.places, store);
     let options = Options {
         repair: args.repair,
         contents: !args.quick,

@@ -72,6 +72,22 @@ impl Fault {
         }
     }
 
+    /// What an operator has to set up, or to configure otherwise, before any request like this one can work; in words.
+    pub fn not_set_up(&self) -> Option<String> {
+        let Fault::Refused { code, .. } = self else {
+            return None;
+        };
+        match code.as_str() {
+            "ResourceNotFoundException" => Some("there is no such DynamoDB table".to_owned()),
+            "NoSuchBucket" => Some("there is no such S3 bucket".to_owned()),
+            // S3 answers a bucket of another region, or of another partition, with a redirection.
+            "PermanentRedirect" | "301" | "307" | "IllegalLocationConstraintException" => {
+                Some("the S3 bucket is in another region".to_owned())
+            }
+            _ => None,
+        }
+    }
+
     /// Whether AWS refused with this code.
     pub fn is(&self, wanted: &str) -> bool {
         matches!(self, Fault::Refused { code, .. } if code == wanted)
@@ -174,6 +190,21 @@ mod tests {
             Fault::Uncertain(_)
         ));
         assert!(told("ValidationException", 400).is("ValidationException"));
+    }
+
+    #[test]
+    fn what_is_missing_or_elsewhere_is_told_from_a_mistake_of_ours() {
+        for (code, status) in [
+            ("ResourceNotFoundException", 400),
+            ("NoSuchBucket", 404),
+            ("PermanentRedirect", 301),
+            ("", 301),
+        ] {
+            let code = (!code.is_empty()).then_some(code);
+            assert!(of_service(code, "", status).not_set_up().is_some());
+        }
+        let ours = of_service(Some("ValidationException"), "", 400);
+        assert_eq!(ours.not_set_up(), None);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Which profile a command uses.
 
 use super::args::Overrides;
-use super::file::{File, Found, Profile};
-use super::keys::{API, LOCAL, nearest};
+use super::file::{File, Found};
+use super::keys::nearest;
 use super::origin::{Origin, Resolved};
 use super::value::Value;
 use super::vars::Vars;
@@ -81,22 +81,4 @@ fn known_profiles(file: &File) -> String {
         true => format!("{} defines none", file.path.display()),
         false => format!("{} defines {}", file.path.display(), names.join(", ")),
     }
-}
-
-/// Refuses a profile that only another build can use.
-pub(super) fn refuse_other_kinds(
-    file: &File,
-    name: &str,
-    profile: &Profile,
-) -> Result<(), CliError> {
-    if [LOCAL, API].contains(&profile.kind.as_str()) {
-        return Ok(());
-    }
-    let at = format!("{}:{}", file.path.display(), profile.line);
-    let message = format!(
-        "{at}: profile {name:?} is of kind {:?}, which this build does not have yet",
-        profile.kind
-    );
-    Err(CliError::new(codes::CONFIG_PROFILE, message)
-        .hint("choose a profile of kind \"local\" or \"api\" with --profile NAME"))
 }

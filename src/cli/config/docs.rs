@@ -39,6 +39,7 @@ fn documented(kind: &Type) -> String {
         Type::Command => "list: program, arguments".to_owned(),
         Type::Path => "absolute path or `~/…`".to_owned(),
         Type::VariableName => "variable name".to_owned(),
+        Type::Name => "3 to 63 of `a`–`z`, `0`–`9`, `-`, `.`".to_owned(),
         Type::BaseUrl => "http(s) URL".to_owned(),
         Type::Address => "IP address and port".to_owned(),
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use toml_edit::{Document, Item, TableLike};
 
-use super::keys::{self, API, KEYS, Key, LOCAL, Scope, Serves, nearest};
+use super::keys::{self, KEYS, Key, LOCAL, Scope, Serves, nearest};
 use super::value::Value;
 use crate::cli::out::{CliError, codes};
 
@@ -170,14 +170,11 @@ impl Reader<'_> {
                 }
                 None => LOCAL.to_owned(),
             };
-            // The keys of a kind that this build does not have are not known to it.
-            if [LOCAL, API].contains(&kind.as_str()) {
-                let place = Place {
-                    scope: Scope::Profile,
-                    kind: &kind,
-                };
-                self.values(place, &shown, "", table, &mut values)?;
-            }
+            let place = Place {
+                scope: Scope::Profile,
+                kind: &kind,
+            };
+            self.values(place, &shown, "", table, &mut values)?;
             self.file
                 .profiles
                 .insert(name.to_owned(), Profile { line, kind, values });
@@ -271,10 +268,12 @@ impl Reader<'_> {
             .or_else(|| named.next())
         {
             Some(Key {
-                serves: Serves::Kind(other),
+                serves: Serves::Kinds(others),
                 ..
-            }) if place.scope == Scope::Profile && place.kind != *other => {
-                error.hint(format!("`{name}` belongs to profiles of kind {other:?}"))
+            }) if place.scope == Scope::Profile && !others.contains(&place.kind) => {
+                let others: Vec<_> = others.iter().map(|kind| format!("{kind:?}")).collect();
+                let others = others.join(" or ");
+                error.hint(format!("`{name}` belongs to profiles of kind {others}"))
             }
             Some(key) => error.hint(format!("`{name}` belongs into {}", home_of(key))),
             None => error.hint(format!("keys here: {}", siblings.join(", "))),

@@ -16,9 +16,9 @@ pub(super) enum Scope {
 /// Which profiles have a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Serves {
-    /// Those of one kind.
-    Kind(&'static str),
-    /// All that this build can use.
+    /// Those of these kinds.
+    Kinds(&'static [&'static str]),
+    /// All of them.
     Every,
 }
 
@@ -62,14 +62,21 @@ const fn top(path: &'static str, kind: Type, meaning: &'static str) -> Key {
 
 const fn profile(path: &'static str, kind: Type, meaning: &'static str) -> Key {
     Key {
-        serves: Serves::Kind(LOCAL),
+        serves: Serves::Kinds(&[LOCAL, AWS]),
         ..key(Scope::Profile, path, kind, meaning)
     }
 }
 
 const fn api(path: &'static str, kind: Type, meaning: &'static str) -> Key {
     Key {
-        serves: Serves::Kind(API),
+        serves: Serves::Kinds(&[API]),
+        ..key(Scope::Profile, path, kind, meaning)
+    }
+}
+
+const fn aws(path: &'static str, kind: Type, meaning: &'static str) -> Key {
+    Key {
+        serves: Serves::Kinds(&[AWS]),
         ..key(Scope::Profile, path, kind, meaning)
     }
 }
@@ -107,7 +114,7 @@ impl Key {
     /// Whether profiles of this kind have it.
     pub(super) fn is_of(&self, kind: &str) -> bool {
         match self.serves {
-            Serves::Kind(only) => only == kind,
+            Serves::Kinds(kinds) => kinds.contains(&kind),
             Serves::Every => true,
         }
     }
@@ -123,10 +130,12 @@ impl Key {
 
 /// Sessions live in a store on this machine.
 pub(super) const LOCAL: &str = "local";
+/// Sessions live in an AWS account.
+pub(super) const AWS: &str = "aws";
 /// Sessions live on an Agents API server.
 pub(super) const API: &str = "api";
-/// Kinds of profile that a file may hold; this build has all but `aws`.
-pub(super) const KINDS: &[&str] = &[LOCAL, "aws", API];
+/// Kinds of profile.
+pub(super) const KINDS: &[&str] = &[LOCAL, AWS, API];
 
 /// A day, which bounds every wait.
 const DAY_MS: u64 = 86_400_000;
@@ -144,10 +153,39 @@ pub(super) static KEYS: &[Key] = &[
     profile(
         "kind",
         Type::OneOf(KINDS),
-        "Where Sessions live: `local`, in a store on this machine; `api`, on a server of the Agents API. This build does not have `aws`.",
+        "Where Sessions live: `local`, in a store on this machine; `aws`, in an AWS account; `api`, on a server of the Agents API.",
     )
     .default(LOCAL)
     .every(),
+    aws(
+        "aws.profile",
+        Type::Text,
+        "With `aws`: profile of the AWS configuration that has the credentials.",
+    )
+    .otherwise("as every AWS tool"),
+    aws("aws.region", Type::Text, "With `aws`: region of everything.")
+        .otherwise("as every AWS tool"),
+    aws(
+        "aws.deployment",
+        Type::Name,
+        "With `aws`: name of the deployment, from which all others follow.",
+    )
+    .default("rat-things"),
+    aws("aws.table", Type::Name, "With `aws`: the DynamoDB table of the records.")
+        .otherwise("the deployment"),
+    aws("aws.bucket", Type::Name, "With `aws`: the S3 bucket of the content.")
+        .otherwise("deployment, account and region, with `-` between"),
+    aws(
+        "aws.kms_key",
+        Type::Text,
+        "With `aws`: key that encrypts objects: its id, ARN or alias.",
+    )
+    .otherwise("the bucket's own"),
+    aws(
+        "aws.endpoint_url",
+        Type::BaseUrl,
+        "With `aws`: where AWS is, if not where it always is; for emulators.",
+    ),
     api(
         "base_url",
         Type::BaseUrl,

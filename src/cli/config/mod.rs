@@ -29,8 +29,10 @@ pub use data_dir::{prepare_data_dir, private_file};
 pub use keys::variables;
 pub use origin::{Entry, Origin, Resolved};
 pub use settings::{
+    AwsSettings, RecoveryChoice, SandboxSettings, ServerSettings, Settings, UiSettings,
+};
+pub use settings::{
     DaemonSettings, IsolationChoice, KeyOrigin, LimitSettings, NetworkChoice, ProviderKind,
     ProviderSettings,
 };
-pub use settings::{RecoveryChoice, SandboxSettings, ServerSettings, Settings, UiSettings};
 pub use vars::Vars;

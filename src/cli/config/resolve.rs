@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::args::Overrides;
 use super::file::{File, Found, Profile};
-use super::keys::{KEYS, Key, LOCAL, Scope};
+use super::keys::{AWS, KEYS, Key, LOCAL, Scope};
 use super::origin::{Entry, Origin, Resolved};
 use super::value::Value;
 use super::vars::Vars;
@@ -31,9 +31,6 @@ impl Decided {
     pub(super) fn new(file: &File, vars: &Vars, flags: &Overrides) -> Result<Decided, CliError> {
         let profile = choose::choose(file, vars, flags)?;
         let table = file.profiles.get(&profile.value);
-        if let Some(table) = table {
-            choose::refuse_other_kinds(file, &profile.value, table)?;
-        }
         let mut decided = Decided {
             data_dir: data_dir(file, &profile.value, table, vars, flags)?,
             profile,
@@ -204,8 +201,13 @@ fn data_dir(
         let name = name.to_owned();
         return chosen(&path, Origin::Profile { name, at });
     }
+    let mut value = locate::default_data_dir(vars)?;
+    if profile.is_some_and(|profile| profile.kind == AWS) {
+        // What this machine keeps beside the records is of this deployment alone.
+        value = value.join("aws").join(name);
+    }
     Ok(Resolved {
-        value: locate::default_data_dir(vars)?,
+        value,
         origin: Origin::Default,
     })
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::args::Overrides;
 use super::check;
 use super::file::{self, File};
-use super::keys::API;
+use super::keys::{API, AWS};
 use super::locate;
 use super::origin::{Entry, Origin, Resolved};
 use super::resolve::Decided;
@@ -25,6 +25,8 @@ pub struct Settings {
     pub data_dir: Resolved<PathBuf>,
     /// The server where Sessions live; `None`: they live in the data directory.
     pub server: Option<ServerSettings>,
+    /// The AWS account where Sessions live; `None`: they do not live in one.
+    pub aws: Option<AwsSettings>,
     /// Commands that change something are refused.
     pub read_only: bool,
     /// The model.
@@ -51,6 +53,25 @@ pub struct ServerSettings {
     pub ca_file: Option<PathBuf>,
     /// How long a request may take, with all its repetitions.
     pub timeout_ms: u64,
+}
+
+/// A profile of kind `aws`. What is `None` is found where every AWS tool finds it, or follows from the rest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AwsSettings {
+    /// A profile of the AWS configuration.
+    pub profile: Option<String>,
+    /// The region.
+    pub region: Option<String>,
+    /// Names everything that has no name of its own.
+    pub deployment: String,
+    /// The table of the records.
+    pub table: Option<String>,
+    /// The bucket of the content.
+    pub bucket: Option<String>,
+    /// The key that encrypts objects.
+    pub kms_key: Option<String>,
+    /// Instead of AWS' own addresses.
+    pub endpoint_url: Option<String>,
 }
 
 /// Where an access key comes from.
@@ -220,6 +241,7 @@ impl Settings {
             profile: decided.profile.clone(),
             data_dir: decided.data_dir.clone(),
             server: server(&decided, vars),
+            aws: aws(&decided),
             read_only: decided.flag("read_only"),
             provider: provider(&decided),
             sandbox: sandbox(&decided, vars),
@@ -293,6 +315,18 @@ fn server(decided: &Decided, vars: &Vars) -> Option<ServerSettings> {
     })
 }
 
+fn aws(decided: &Decided) -> Option<AwsSettings> {
+    (decided.kind == AWS).then(|| AwsSettings {
+        profile: decided.text("aws.profile"),
+        region: decided.text("aws.region"),
+        deployment: decided.text("aws.deployment").unwrap_or_default(),
+        table: decided.text("aws.table"),
+        bucket: decided.text("aws.bucket"),
+        kms_key: decided.text("aws.kms_key"),
+        endpoint_url: decided.text("aws.endpoint_url"),
+    })
+}
+
 fn provider(decided: &Decided) -> ProviderSettings {
     let command = decided.texts("provider.api_key_command");
     ProviderSettings {
@@ -344,7 +378,9 @@ fn daemon(decided: &Decided, vars: &Vars) -> DaemonSettings {
         grace_ms: decided.whole("daemon.grace_ms"),
         workers: small(decided.whole("daemon.workers")) as usize,
         runs_per_worker: small(decided.whole("daemon.runs_per_worker")) as usize,
-        autostart: decided.flag("daemon.autostart"),
+        // In an account a daemon runs somewhere already, or is to be started by whoever looks after it.
+        autostart: decided.flag("daemon.autostart")
+            && (decided.kind != AWS || decided.origin("daemon.autostart") != Origin::Default),
         listen: decided
             .text("daemon.listen")
             .and_then(|text| text.parse().ok()),

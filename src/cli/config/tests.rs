@@ -111,7 +111,7 @@ recovery = "fail"
 
 [profile.other]
 kind = "aws"
-region = "nowhere"
+aws.region = "nowhere"
 
 [ui]
 color = "never"
@@ -402,17 +402,29 @@ fn profiles_are_chosen_by_name_or_by_being_the_obvious_one() {
 }
 
 #[test]
-fn profiles_of_other_kinds_are_refused_only_when_chosen() {
-    let text = "default_profile = \"here\"\n[profile.here]\n[profile.cloud]\nkind = \"aws\"\nregion = \"x\"\n";
-    assert_eq!(settings(text).profile.value, "here");
-    let cloud = Overrides {
-        profile: Some("cloud".into()),
-        ..Overrides::default()
-    };
-    let error = decide(text, &[], &cloud).expect_err("not in this build");
+fn a_profile_of_an_account_has_its_own_keys_and_a_directory_of_its_own() {
+    let text = "[profile.cloud]\nkind = \"aws\"\naws.region = \"eu-west-1\"\naws.bucket = \"content\"\ndaemon.workers = 3\n";
+    let found = settings(text);
+    let aws = found.aws.as_ref().expect("an account");
+    assert_eq!(aws.region.as_deref(), Some("eu-west-1"));
     assert_eq!(
-        error.message,
-        "/c/config.toml:3: profile \"cloud\" is of kind \"aws\", which this build does not have yet"
+        (aws.deployment.as_str(), aws.bucket.as_deref()),
+        ("rat-things", Some("content"))
+    );
+    assert!(found.data_dir.value.ends_with("aws/cloud"), "{found:?}");
+    assert_eq!(found.daemon.workers, 3);
+    // Nobody starts one on a whim, where one runs elsewhere.
+    assert!(!found.daemon.autostart);
+    assert!(
+        settings(&format!("{text}daemon.autostart = true\n"))
+            .daemon
+            .autostart
+    );
+    refused(
+        "[profile.x]\naws.region = \"eu-west-1\"",
+        "RT-0212",
+        "/c/config.toml:2: `profile.x.aws` is unknown",
+        "keys here",
     );
 }
 

@@ -34,6 +34,8 @@ pub(super) enum Type {
     Path,
     /// Name of an environment variable. Never shown when it is wrong: people put keys here by mistake.
     VariableName,
+    /// What AWS takes as the name of a table and of a bucket.
+    Name,
     /// `http` or `https`, without credentials, query and fragment.
     BaseUrl,
     /// An IP address and a port.
@@ -56,6 +58,7 @@ impl Type {
             Type::VariableName => {
                 "the name of an environment variable, not a key itself".to_owned()
             }
+            Type::Name => "3 to 63 lower-case letters, digits, - and .".to_owned(),
             Type::BaseUrl => {
                 "an http or https URL without credentials, query and fragment".to_owned()
             }
@@ -119,6 +122,7 @@ impl Type {
             Type::VariableName => is_variable_name(text)
                 .then(plain)
                 .ok_or_else(|| self.expected()),
+            Type::Name => is_name(text).then(plain).ok_or_else(|| self.expected()),
             Type::BaseUrl => is_base_url(text).then(plain).ok_or_else(|| self.expected()),
             Type::Address => text
                 .parse::<std::net::SocketAddr>()
@@ -216,6 +220,16 @@ fn article(type_name: &str) -> String {
         true => format!("an {type_name}"),
         false => format!("a {type_name}"),
     }
+}
+
+/// What is a name of a table and of a bucket.
+fn is_name(text: &str) -> bool {
+    let plain =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte);
+    (3..=63).contains(&text.len())
+        && text.bytes().all(plain)
+        && !text.starts_with(['-', '.'])
+        && !text.ends_with(['-', '.'])
 }
 
 #[cfg(test)]

@@ -4,13 +4,15 @@ use super::check::Check;
 use super::processes::workers_of;
 use super::server;
 use crate::cli::Context;
-use crate::cli::compose::{self, Local, Places};
+use crate::cli::compose::{self, AwsWorld, Local, Places, World};
 use crate::cli::config::{IsolationChoice, Origin, ProviderKind, prepare_data_dir};
 use crate::cli::daemon;
 use crate::cli::out::CliError;
 use crate::cli::outbox;
+use crate::engine::error::EngineError;
 use crate::engine::fence::RunState;
-use crate::engine::ports::{EnvironmentError, Isolation};
+use crate::engine::ids::sha256_hex;
+use crate::engine::ports::{BlobRef, BlobScope, EnvironmentError, Isolation, Key};
 use crate::text::{duration, size};
 
 /// Less than this is worth a warning.
@@ -93,12 +95,44 @@ fn disk_space(places: &Places) -> Check {
     }
 }
 
+/// Whether records can be read and content can be stored, without leaving anything.
+async fn account(local: &Local, aws: &AwsWorld) -> Check {
+    const NAME: &str = "store";
+    let nobody = BlobScope {
+        owner: local.owner.clone(),
+        session: "doctor".to_owned(),
+    };
+    let nothing = BlobRef {
+        sha256: sha256_hex(b""),
+        size_bytes: 0,
+    };
+    let record = Key::new("doctor", "doctor");
+    let read = local
+        .core
+        .store
+        .get(&record)
+        .await
+        .map_err(EngineError::from);
+    let stored = local.core.blobs.has(&nobody, &nothing).await;
+    match read
+        .map(drop)
+        .and(stored.map(drop).map_err(EngineError::from))
+    {
+        Ok(()) => Check::ok(NAME, aws.shown.clone()),
+        Err(error) => Check::from_error(NAME, &CliError::from(error)),
+    }
+}
+
 async fn store(local: &Local) -> Check {
     const NAME: &str = "store";
-    let health = match local.store.check().await {
+    let store = match &local.world {
+        World::Here(store) => store,
+        World::Aws(aws) => return account(local, aws).await,
+    };
+    let health = match store.check().await {
         Ok(health) => health,
         Err(error) => {
-            let error = CliError::from(crate::engine::error::EngineError::from(error));
+            let error = CliError::from(EngineError::from(error));
             return Check::from_error(NAME, &error);
         }
     };

@@ -95,13 +95,18 @@ fn sort(fault: Fault) -> BlobError {
         fault: kind,
         message: fault.to_string(),
     };
+    if let Some(message) = fault.not_set_up() {
+        return BlobError::Broken {
+            fault: StoreFault::NotSetUp,
+            message,
+        };
+    }
     match &fault {
         Fault::Unreachable(_) | Fault::Uncertain(_) | Fault::Throttled(_) => {
             BlobError::Unavailable(fault.to_string())
         }
         Fault::Credentials(_) => broken(StoreFault::Credentials),
         Fault::Denied(_) => broken(StoreFault::Denied),
-        Fault::Refused { code, .. } if code == "NoSuchBucket" => broken(StoreFault::NotSetUp),
         // Two conditional writes of one name met: neither is at fault.
         Fault::Refused { code, .. } if code == "ConditionalRequestConflict" => {
             BlobError::Unavailable(fault.to_string())

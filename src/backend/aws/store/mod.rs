@@ -66,6 +66,12 @@ impl DynamoStore {
 
     /// What a request that surely had no effect means to the engine.
     fn refused(&self, fault: Fault) -> StoreError {
+        if let Some(what) = fault.not_set_up() {
+            return StoreError::Broken {
+                fault: StoreFault::NotSetUp,
+                message: format!("{what} (the records are to be in table {:?})", self.table),
+            };
+        }
         match fault {
             Fault::Throttled(_) => StoreError::Throttled,
             Fault::Unreachable(_) | Fault::Uncertain(_) => {
@@ -78,16 +84,6 @@ impl DynamoStore {
             Fault::Denied(_) => StoreError::Broken {
                 fault: StoreFault::Denied,
                 message: fault.to_string(),
-            },
-            Fault::Refused { ref code, .. } if code == "ResourceNotFoundException" => {
-                StoreError::Broken {
-                    fault: StoreFault::NotSetUp,
-                    message: format!("there is no DynamoDB table {:?}", self.table),
-                }
-            }
-            Fault::Refused { ref code, .. } if code == "NoSuchBucket" => StoreError::Broken {
-                fault: StoreFault::NotSetUp,
-                message: "the S3 bucket of the profile does not exist".to_owned(),
             },
             Fault::Refused { .. } => StoreError::Invalid(fault.to_string()),
         }
