@@ -10,7 +10,8 @@ use super::ports::{Change, Commit, CommitId, Environments, Guard, Key, Range, St
 const ERASED_AT_ONCE: usize = 20;
 
 impl Core {
-    /// Erases a deleted Session: environment, secrets, bytes, rows, and last the head with its agenda entry. Resumable at any point.
+    /// Erases a deleted Session: environment, rows, secrets, bytes, and last the head with its agenda entry. Resumable at any point. Bytes
+    /// come behind the rows that point at them, here as everywhere.
     pub(super) async fn erase(
         &self,
         environments: &dyn Environments,
@@ -25,9 +26,6 @@ impl Core {
             let removed = environments.remove(&environment.id).await;
             removed.map_err(|e| EngineError::Unavailable(e.to_string()))?;
         }
-        let scope = self.scope(&loaded.head.owner, session);
-        self.secrets.erase(&scope).await?;
-        self.blobs.delete_scope(&scope).await?;
         let head = Key::new(keys::session_partition(session), keys::HEAD);
         // Whoever comes late must not touch what has the same id by then: a Session can be imported again.
         let fence = [Write {
@@ -36,6 +34,9 @@ impl Core {
             change: Change::Check,
         }];
         self.erase_rows(session, &[keys::HEAD], &fence).await?;
+        let scope = self.scope(&loaded.head.owner, session);
+        self.secrets.erase(&scope).await?;
+        self.blobs.delete_scope(&scope).await?;
         let mut writes = vec![Write {
             key: head,
             guard: Guard::Version(loaded.version),

@@ -30,8 +30,6 @@ pub struct AwsOptions {
     pub endpoint_url: Option<String>,
     /// Instead of DynamoDB's alone.
     pub dynamodb_url: Option<String>,
-    /// Instead of S3's alone.
-    pub s3_url: Option<String>,
     /// An access key's id and its secret, instead of what the chain finds. For emulators, which take any.
     pub credentials: Option<(String, String)>,
 }
@@ -109,13 +107,13 @@ impl AwsClients {
         let mut config = aws_sdk_dynamodb::config::Builder::from(&self.sdk)
             .retry_config(RetryConfig::disabled())
             .interceptor(self.calls());
-        config.set_endpoint_url(self.endpoint(&self.options.dynamodb_url, "DYNAMODB"));
+        config.set_endpoint_url(self.endpoint(self.options.dynamodb_url.as_ref(), "DYNAMODB"));
         aws_sdk_dynamodb::Client::from_conf(config.build())
     }
 
     /// Content. What is put has its digest as its name, so that a repeat does no harm.
     pub fn s3(&self) -> aws_sdk_s3::Client {
-        let endpoint = self.endpoint(&self.options.s3_url, "S3");
+        let endpoint = self.endpoint(None, "S3");
         let mut config = aws_sdk_s3::config::Builder::from(&self.sdk)
             // Elsewhere buckets are no host names.
             .force_path_style(endpoint.is_some())
@@ -138,10 +136,10 @@ impl AwsClients {
     }
 
     /// Where a service is, unless it is where AWS has it: what the profile says, else what the environment says as for every AWS tool.
-    fn endpoint(&self, of_service: &Option<String>, name: &str) -> Option<String> {
+    fn endpoint(&self, of_service: Option<&String>, name: &str) -> Option<String> {
         let from_environment = || std::env::var(format!("AWS_ENDPOINT_URL_{name}")).ok();
         of_service
-            .clone()
+            .cloned()
             .or_else(|| self.options.endpoint_url.clone())
             .or_else(from_environment)
             .or_else(|| self.sdk.endpoint_url().map(str::to_owned))

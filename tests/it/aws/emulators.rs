@@ -26,6 +26,10 @@ pub(crate) struct Place {
     pub(crate) places: Places,
     /// Whose requests are counted.
     pub(crate) clients: AwsClients,
+    /// Where DynamoDB is.
+    pub(crate) dynamodb_url: String,
+    /// Where all else is.
+    pub(crate) others_url: String,
 }
 
 struct Emulators {
@@ -41,11 +45,12 @@ pub(crate) fn place() -> Place {
     static RUNNING: OnceLock<Emulators> = OnceLock::new();
     let running = RUNNING.get_or_init(start);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let dynamodb_url = format!("http://{}", running.dynamodb);
+    let others_url = format!("http://{}", running.s3);
     let options = AwsOptions {
         region: Some(REGION.to_owned()),
-        dynamodb_url: Some(format!("http://{}", running.dynamodb)),
-        s3_url: Some(format!("http://{}", running.s3)),
-        endpoint_url: Some(format!("http://{}", running.s3)),
+        dynamodb_url: Some(dynamodb_url.clone()),
+        endpoint_url: Some(others_url.clone()),
         credentials: Some(("test".to_owned(), "test".to_owned())),
         ..AwsOptions::default()
     };
@@ -63,7 +68,12 @@ pub(crate) fn place() -> Place {
             // Connections end with this runtime, so that those of the test are made by other clients.
             make(&connect().await, &places).await;
             let clients = connect().await;
-            Place { places, clients }
+            Place {
+                places,
+                clients,
+                dynamodb_url,
+                others_url,
+            }
         })
     });
     made.join().expect("a table and a bucket")

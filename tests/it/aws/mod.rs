@@ -4,5 +4,6 @@
 
 mod calls;
 mod emulators;
+mod session;
 
 pub(crate) use self::emulators::place;

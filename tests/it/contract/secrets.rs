@@ -110,6 +110,33 @@ mod memory {
     }
 }
 
+mod managed {
+    use rat_things::backend::aws::secrets::ManagedSecrets;
+
+    use crate::aws::place;
+
+    /// Values of a deployment that no other test has.
+    fn secrets() -> ManagedSecrets {
+        let place = place();
+        ManagedSecrets::new(&place.clients, &place.places.table)
+    }
+
+    #[tokio::test]
+    async fn a_value_is_read_where_it_was_stored_and_nowhere_else() {
+        super::a_value_is_read_where_it_was_stored_and_nowhere_else(&secrets()).await;
+    }
+
+    #[tokio::test]
+    async fn what_was_never_stored_is_missing() {
+        super::what_was_never_stored_is_missing(&secrets()).await;
+    }
+
+    #[tokio::test]
+    async fn a_scope_is_erased_whole_and_alone() {
+        super::a_scope_is_erased_whole_and_alone(&secrets()).await;
+    }
+}
+
 mod local {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;

@@ -5,7 +5,7 @@ use rat_things::cli::config::{Overrides, Settings, Vars};
 use rat_things::engine::error::EngineError;
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::keys::{self, Group};
-use rat_things::engine::ports::{ExecutionId, Range, Record, Store};
+use rat_things::engine::ports::{ExecutionId, Range, Record};
 use rat_things::engine::session::Head;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -68,7 +68,7 @@ impl Records {
             reverse: false,
             limit: 100_000,
         };
-        let page = self.runtime.block_on(self.local.store.range(&range));
+        let page = self.runtime.block_on(self.local.core.store.range(&range));
         page.unwrap_or_else(|e| panic!("{e}")).records
     }
 
