@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::config::{
     AwsSettings, IsolationChoice, KeyOrigin, NetworkChoice, ProviderKind, RecoveryChoice,
@@ -126,19 +126,29 @@ pub enum World {
 /// An AWS account, as far as commands care.
 #[derive(Clone)]
 pub struct AwsWorld {
-    calls: Calls,
     /// Its region, table and bucket, in words.
     pub shown: String,
 }
 
-impl AwsWorld {
-    /// Requests that were sent so far: service, operation, purpose, how many.
-    pub fn calls(&self) -> Vec<(String, String, &'static str, u64)> {
-        let counts = self.calls.counts().into_iter();
-        counts
-            .map(|(call, count)| (call.service, call.operation, call.purpose.name(), count))
-            .collect()
-    }
+/// What this process sent to AWS; a process has one profile.
+static CALLS: OnceLock<Calls> = OnceLock::new();
+
+/// Requests that were sent to AWS so far, a line each: how many, what, what for. Nothing, if there was no account to send them to.
+pub fn requests_to_aws() -> Option<Vec<String>> {
+    let counts = CALLS.get()?.counts();
+    let total: u64 = counts.values().sum();
+    let lines = counts.into_iter().map(|(call, count)| {
+        let (service, operation) = (call.service, call.operation);
+        format!(
+            "{count:>6}  {service} {operation} ({})",
+            call.purpose.name()
+        )
+    });
+    Some(
+        std::iter::once(format!("{total:>6}  requests to AWS"))
+            .chain(lines)
+            .collect(),
+    )
 }
 
 /// The time, for what is shown.
@@ -215,6 +225,7 @@ async fn open_aws(
         CliError::new(codes::CONFIG_VALUE, error.to_string())
             .hint("set aws.region in the profile, or AWS_REGION")
     })?;
+    let _ = CALLS.set(clients.calls());
     let principal = caller(&StsIdentity::new(&clients, aws.profile.as_deref())).await?;
     let bucket = || {
         let account = principal.name.split(':').nth(1).unwrap_or_default();
@@ -245,10 +256,7 @@ async fn open_aws(
         core,
         owner: owner_of(&principal),
         places,
-        world: World::Aws(AwsWorld {
-            calls: clients.calls(),
-            shown,
-        }),
+        world: World::Aws(AwsWorld { shown }),
     })
 }
 

@@ -200,6 +200,11 @@ pub fn main() -> ExitCode {
         vars,
     };
     let result = run(&mut context, command);
+    if cli.output.stats {
+        for line in compose::requests_to_aws().unwrap_or_default() {
+            context.console.say.note(line);
+        }
+    }
     context.console.end(result)
 }
 

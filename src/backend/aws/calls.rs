@@ -18,6 +18,8 @@ pub enum Purpose {
     Read,
     /// Rows in order.
     Range,
+    /// Who owes work.
+    Agenda,
     /// Records that change.
     Commit,
     /// Content of rows.
@@ -38,6 +40,7 @@ impl Purpose {
         match self {
             Purpose::Read => "read",
             Purpose::Range => "range",
+            Purpose::Agenda => "agenda",
             Purpose::Commit => "commit",
             Purpose::Content => "content",
             Purpose::Blob => "blob",

@@ -46,6 +46,10 @@ pub struct OutputArgs {
     /// Never ask; fail where an answer would be needed
     #[arg(long, global = true)]
     pub no_input: bool,
+
+    /// Say at the end how many requests were sent to AWS, and what for
+    #[arg(long, global = true)]
+    pub stats: bool,
 }
 
 impl OutputArgs {

@@ -26,6 +26,8 @@ pub(crate) struct Place {
     pub(crate) places: Places,
     /// Whose requests are counted.
     pub(crate) clients: AwsClients,
+    /// For clients with other counters.
+    pub(crate) options: AwsOptions,
     /// Where DynamoDB is.
     pub(crate) dynamodb_url: String,
     /// Where all else is.
@@ -71,6 +73,7 @@ pub(crate) fn place() -> Place {
             Place {
                 places,
                 clients,
+                options,
                 dynamodb_url,
                 others_url,
             }

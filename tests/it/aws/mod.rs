@@ -3,6 +3,7 @@
 //! Neither is AWS. What they get wrong, as far as it matters here, is said by the tests it matters to.
 
 mod calls;
+mod costs;
 mod emulators;
 mod session;
 

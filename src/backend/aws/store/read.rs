@@ -90,12 +90,16 @@ impl DynamoStore {
         {
             return Ok(page);
         }
+        let purpose = match range.partition.starts_with("A/") {
+            true => Purpose::Agenda,
+            false => Purpose::Range,
+        };
         let mut rows: Vec<Row> = Vec::new();
         let mut start: Option<Item> = None;
         loop {
             // One more than asked for tells whether there are more; another one may be the end, which a request can't leave out.
             let most = (range.limit + 2 - rows.len()).min(10_000);
-            let answer = self.patiently(Purpose::Range, || self.query(range, &start, most).send());
+            let answer = self.patiently(purpose, || self.query(range, &start, most).send());
             let answer = answer.await?;
             for found in answer.items.unwrap_or_default() {
                 let row = read(found)?;
