@@ -1,5 +1,6 @@
 //! The worlds behind the engine's ports.
 
+pub mod aws;
 pub mod harness;
 pub mod key;
 pub mod local;

@@ -1,0 +1,3 @@
+//! The AWS world.
+
+pub mod setup;
