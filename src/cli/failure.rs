@@ -85,6 +85,12 @@ fn broken(fault: StoreFault, message: String) -> CliError {
                 .hint("or keep the data elsewhere: --data-dir DIR, or RAT_THINGS_DATA_DIR")
         }
         StoreFault::NewerSchema => CliError::new(codes::STORE, message),
+        StoreFault::NotSetUp => CliError::new(codes::STORE, message)
+            .hint("set it up, or choose another one with aws.table, aws.bucket or aws.deployment"),
+        StoreFault::Credentials => CliError::new(codes::AUTH, message)
+            .hint("log in again: aws sso login, with --profile NAME where the profile has one"),
+        StoreFault::Denied => CliError::new(codes::AUTH, message)
+            .hint("ask who looks after the account for the permission that is named"),
     }
 }
 
@@ -139,6 +145,9 @@ mod tests {
             (broken(StoreFault::Corrupt), 2),
             (broken(StoreFault::NewerSchema), 2),
             (broken(StoreFault::Replaced), 7),
+            (broken(StoreFault::NotSetUp), 2),
+            (broken(StoreFault::Credentials), 4),
+            (broken(StoreFault::Denied), 4),
             (
                 EngineError::Damaged {
                     key: "k".into(),

@@ -1,3 +1,21 @@
-//! The AWS world.
+//! The AWS world: records in one DynamoDB table, content in one S3 bucket, values that nobody may see in Secrets Manager, and the
+//! caller as STS knows it.
+//!
+//! The engine is the same as over the local world; these are its ports. The surprise is where a row's bytes are: rows that hold content keep it
+//! in S3, the content of one commit in one object, and DynamoDB has its digest and place ([`content`]).
+//!
+//! Read in this order: `client` (how AWS is reached), `fault` (what its errors mean), `calls` (what is counted), `store`, `blobs`,
+//! `secrets`, `identity`.
 
+pub mod blobs;
+pub mod calls;
+pub mod client;
+mod content;
+pub mod fault;
+pub mod identity;
+
+mod item;
+
+pub mod secrets;
 pub mod setup;
+pub mod store;

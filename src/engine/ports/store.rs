@@ -227,6 +227,12 @@ pub enum StoreFault {
     NewerSchema,
     /// The files under an open store were removed or replaced.
     Replaced,
+    /// What the store stands on was never set up.
+    NotSetUp,
+    /// The caller has no valid credentials: log in first.
+    Credentials,
+    /// The caller lacks a permission.
+    Denied,
 }
 
 /// Rows with versions, and commits that happen whole or not at all.

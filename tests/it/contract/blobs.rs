@@ -6,11 +6,14 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use pretty_assertions::assert_eq;
+use rat_things::backend::aws::blobs::S3Blobs;
 use rat_things::backend::local::blobs::LocalBlobs;
 use rat_things::backend::memory::blobs::MemoryBlobs;
 use rat_things::engine::ids::sha256_hex;
 use rat_things::engine::ports::{BlobError, BlobRef, BlobScope, BlobSource, Blobs};
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
+
+use crate::aws::place;
 
 /// Makes one test per promise and implementation.
 macro_rules! suite {
@@ -28,6 +31,14 @@ macro_rules! suite {
             $(#[tokio::test]
             async fn $promise() {
                 super::$promise(&MemoryBlobs::new()).await;
+            })*
+        }
+        mod s3 {
+            use super::*;
+            $(#[tokio::test]
+            async fn $promise() {
+                let place = place();
+                super::$promise(&S3Blobs::new(&place.clients, &place.places)).await;
             })*
         }
     };

@@ -6,11 +6,14 @@
 use std::any::Any;
 use std::sync::Arc;
 
+use rat_things::backend::aws::store::DynamoStore;
 use rat_things::backend::local::store::{SqliteStore, StoreOptions};
 use rat_things::backend::memory::MemoryStore;
 use rat_things::engine::ports::{
     Change, Commit, CommitId, Committed, Guard, Key, Store, StoreError, Write,
 };
+
+use crate::aws::place;
 
 mod guards;
 mod model;
@@ -39,6 +42,14 @@ fn sqlite() -> Fixture {
     Fixture {
         store: Arc::new(store),
         _keep: Box::new(dir),
+    }
+}
+
+fn dynamo() -> Fixture {
+    let place = place();
+    Fixture {
+        store: Arc::new(DynamoStore::new(&place.clients, &place.places)),
+        _keep: Box::new(place),
     }
 }
 
@@ -133,4 +144,4 @@ macro_rules! every_store {
     };
 }
 
-every_store! { memory sqlite }
+every_store! { memory sqlite dynamo }

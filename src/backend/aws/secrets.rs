@@ -1,0 +1,138 @@
+//! The Secrets port on Secrets Manager: a secret per value, under the deployment, its owner and its Session.
+//!
+//! What is erased is erased at once, without the days of grace that a person would want: whoever deletes a Session means it.
+
+use async_trait::async_trait;
+use aws_sdk_secretsmanager::types::{Filter, FilterNameStringType};
+
+use super::calls::{Purpose, for_purpose};
+use super::client::AwsClients;
+use super::fault::Fault;
+use crate::api::Secret;
+use crate::backend::local::ids;
+use crate::engine::ports::{BlobScope, SecretError, SecretRef, Secrets, StoreFault};
+
+/// Stands before each value, because there are no empty ones in Secrets Manager.
+const FORM: char = '=';
+
+/// Values in Secrets Manager.
+pub struct ManagedSecrets {
+    client: aws_sdk_secretsmanager::Client,
+    deployment: String,
+}
+
+impl ManagedSecrets {
+    /// The values of a deployment. Sends nothing.
+    pub fn new(clients: &AwsClients, deployment: &str) -> ManagedSecrets {
+        ManagedSecrets {
+            client: clients.secrets(),
+            deployment: deployment.to_owned(),
+        }
+    }
+
+    fn prefix(&self, scope: &BlobScope) -> Result<String, SecretError> {
+        for part in [&scope.owner, &scope.session] {
+            let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+            if part.is_empty() || !part.bytes().all(plain) {
+                return Err(SecretError::Invalid(format!("{part:?} is no name")));
+            }
+        }
+        Ok(format!(
+            "{}/{}/{}/",
+            self.deployment, scope.owner, scope.session
+        ))
+    }
+
+    async fn names(&self, prefix: &str) -> Result<Vec<String>, SecretError> {
+        let begins = Filter::builder()
+            .key(FilterNameStringType::Name)
+            .values(prefix);
+        let mut pages = { self.client.list_secrets().filters(begins.build()) }
+            .into_paginator()
+            .send();
+        let mut names = Vec::new();
+        while let Some(page) = pages.next().await {
+            let page = page.map_err(|error| sort(Fault::of(&error)))?;
+            let found = page.secret_list().iter().filter_map(|secret| secret.name());
+            // The filter looks at words, so that it finds more.
+            names.extend(
+                found
+                    .filter(|name| name.starts_with(prefix))
+                    .map(str::to_owned),
+            );
+        }
+        Ok(names)
+    }
+}
+
+#[async_trait]
+impl Secrets for ManagedSecrets {
+    async fn put(&self, scope: &BlobScope, value: &Secret) -> Result<SecretRef, SecretError> {
+        let mut random = [0; 16];
+        ids::fill(&mut random);
+        let random = data_encoding::HEXLOWER.encode(&random);
+        let create = self
+            .client
+            .create_secret()
+            .name(format!("{}{random}", self.prefix(scope)?))
+            // A repeat of a request whose answer was lost finds its own secret.
+            .client_request_token(&random)
+            .secret_string(format!("{FORM}{}", value.reveal()));
+        let created = for_purpose(Purpose::Secret, create.send()).await;
+        created.map_err(|error| sort(Fault::of(&error)))?;
+        Ok(SecretRef(random))
+    }
+
+    async fn get(&self, scope: &BlobScope, at: &SecretRef) -> Result<Secret, SecretError> {
+        let missing = || SecretError::Missing(at.0.clone());
+        if at.0.is_empty() || !at.0.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(missing());
+        }
+        let name = format!("{}{}", self.prefix(scope)?, at.0);
+        let get = self.client.get_secret_value().secret_id(name);
+        let found = for_purpose(Purpose::Secret, get.send()).await;
+        let found = found.map_err(|error| match Fault::of(&error) {
+            fault if fault.is("ResourceNotFoundException") => missing(),
+            fault => sort(fault),
+        })?;
+        match found
+            .secret_string()
+            .and_then(|value| value.strip_prefix(FORM))
+        {
+            Some(value) => Ok(Secret::new(value)),
+            None => Err(SecretError::Sealed(at.0.clone())),
+        }
+    }
+
+    async fn erase(&self, scope: &BlobScope) -> Result<(), SecretError> {
+        let prefix = self.prefix(scope)?;
+        let all = async {
+            for name in self.names(&prefix).await? {
+                let delete = self.client.delete_secret().secret_id(name);
+                let deleted = delete.force_delete_without_recovery(true).send().await;
+                match deleted.map_err(|error| Fault::of(&error)) {
+                    Ok(_) => {}
+                    Err(fault) if fault.is("ResourceNotFoundException") => {}
+                    Err(fault) => return Err(sort(fault)),
+                }
+            }
+            Ok(())
+        };
+        for_purpose(Purpose::Secret, all).await
+    }
+}
+
+fn sort(fault: Fault) -> SecretError {
+    let broken = |kind| SecretError::Broken {
+        fault: kind,
+        message: fault.to_string(),
+    };
+    match &fault {
+        Fault::Unreachable(_) | Fault::Uncertain(_) | Fault::Throttled(_) => {
+            SecretError::Unavailable(fault.to_string())
+        }
+        Fault::Credentials(_) => broken(StoreFault::Credentials),
+        Fault::Denied(_) => broken(StoreFault::Denied),
+        Fault::Refused { .. } => SecretError::Invalid(fault.to_string()),
+    }
+}

@@ -1,0 +1,8 @@
+//! The AWS world against emulators on loopback: dynoxide for DynamoDB, ministack for the rest.
+//!
+//! Neither is AWS. What they get wrong, as far as it matters here, is said by the tests it matters to.
+
+mod calls;
+mod emulators;
+
+pub(crate) use self::emulators::place;
