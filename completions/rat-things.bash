@@ -22,6 +22,9 @@ _rat__things() {
             rat__things,artifacts)
                 cmd="rat__things__subcmd__artifacts"
                 ;;
+            rat__things,aws)
+                cmd="rat__things__subcmd__aws"
+                ;;
             rat__things,completions)
                 cmd="rat__things__subcmd__completions"
                 ;;
@@ -78,6 +81,12 @@ _rat__things() {
                 ;;
             rat__things__subcmd__artifacts,get)
                 cmd="rat__things__subcmd__artifacts__subcmd__get"
+                ;;
+            rat__things__subcmd__aws,policy)
+                cmd="rat__things__subcmd__aws__subcmd__policy"
+                ;;
+            rat__things__subcmd__aws,template)
+                cmd="rat__things__subcmd__aws__subcmd__template"
                 ;;
             rat__things__subcmd__config,show)
                 cmd="rat__things__subcmd__config__subcmd__show"
@@ -170,7 +179,7 @@ _rat__things() {
 
     case "${cmd}" in
         rat__things)
-            opts="-P -o -q -v -h -V --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help --version tui sessions artifacts agents keys runs outbox daemon doctor fsck config completions version help"
+            opts="-P -o -q -v -h -V --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help --version tui sessions artifacts agents keys runs outbox daemon aws doctor fsck config completions version help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -579,6 +588,144 @@ _rat__things() {
             fi
             case "${prev}" in
                 --to)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rat__subcmd__things__subcmd__aws)
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help policy template"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rat__subcmd__things__subcmd__aws__subcmd__policy)
+            opts="-P -o -q -v -h --account --region --deployment --kms-key --x86-64 --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help operator daemon worker"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --account)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --region)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --deployment)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kms-key)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rat__subcmd__things__subcmd__aws__subcmd__template)
+            opts="-P -o -q -v -h --deployment --kms-key --x86-64 --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --deployment)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --kms-key)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

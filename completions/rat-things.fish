@@ -52,6 +52,7 @@ complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "keys" -d 'Acc
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "runs" -d 'Launches of workers for Sessions, and how to end a quarantine'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "outbox" -d 'What is due: the work that Sessions owe'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "daemon" -d 'The background process that gives work to workers'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "aws" -d 'Print what a deployment takes in an AWS account'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "doctor" -d 'Check this machine, the store and the configuration'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "fsck" -d 'Check every record and every byte that is stored, and repair what is safe to repair'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "config" -d 'The configuration in force, and where each value comes from'
@@ -995,6 +996,73 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l no-input -d 'Never ask; fail where an answer would be needed'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -f -a "policy" -d 'Print the least that a role must be permitted, as an IAM policy'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -f -a "template" -d 'Print the whole deployment, roles included, as a CloudFormation template'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l account -d 'The account, twelve digits' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l region -d 'The region [default: what AWS_REGION or AWS_DEFAULT_REGION says]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l deployment -d 'Its name, which everything of it has in its own' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l kms-key -d 'ARN of the KMS key that encrypts it [default: AWS\' own keys]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l x86-64 -d 'Run workers on Intel and AMD instead of Graviton'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l deployment -d 'Its name, which everything of it has in its own' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l kms-key -d 'ARN of the KMS key that encrypts it [default: AWS\' own keys]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l x86-64 -d 'Run workers on Intel and AMD instead of Graviton'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'

@@ -1,4 +1,6 @@
-//! Names the concrete backends; no other face file may.
+//! Names the concrete backends; no other face file may, but those below this one.
+
+pub mod account;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod artifacts;
+mod aws;
 mod bytes;
 mod command_line;
 mod completions;
@@ -96,6 +97,9 @@ pub enum Command {
     /// The background process that gives work to workers
     #[command(subcommand)]
     Daemon(daemon::Command),
+    /// Print what a deployment takes in an AWS account
+    #[command(subcommand)]
+    Aws(aws::Command),
     /// Check this machine, the store and the configuration
     Doctor(doctor::Args),
     /// Check every record and every byte that is stored, and repair what is safe to repair
@@ -236,6 +240,7 @@ fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
             Command::Runs(command) => runs::run(context, command).await,
             Command::Outbox(command) => outbox::run(context, command).await,
             Command::Daemon(command) => daemon::run(context, command).await,
+            Command::Aws(command) => aws::run(context, command),
             Command::Doctor(_) => doctor::run(context).await,
             Command::Fsck(args) => fsck::run(context, &args).await,
             Command::Config(command) => config::run(context, command),

@@ -17,4 +17,5 @@ pub mod identity;
 mod item;
 
 pub mod secrets;
+pub mod setup;
 pub mod store;

@@ -3,6 +3,7 @@
 mod agents;
 mod archives;
 mod artifacts;
+mod aws;
 mod daemon;
 mod disk;
 pub mod env;

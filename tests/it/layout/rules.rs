@@ -19,6 +19,7 @@ const ROOT_FILES: &[(&str, &[&str])] = &[("src/main.rs", &["cli"]), ("src/lib.rs
 /// Files that may use one folder more than their own folder may, privately.
 const MAY_ALSO_USE: &[(&str, &str)] = &[
     ("src/cli/compose.rs", "backend"),
+    ("src/cli/compose/account.rs", "backend"),
     ("src/cli/daemon/http.rs", "server"),
     ("src/cli/daemon/tls.rs", "server"),
     ("src/cli/tui.rs", "tui"),
