@@ -179,7 +179,7 @@ _rat__things() {
 
     case "${cmd}" in
         rat__things)
-            opts="-P -o -q -v -h -V --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help --version tui sessions artifacts agents keys runs outbox daemon aws doctor fsck config completions version help"
+            opts="-P -o -q -v -h -V --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help --version tui sessions artifacts agents keys runs outbox daemon aws doctor fsck config completions version help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -217,7 +217,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help create list get update delete"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help create list get update delete"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -255,7 +255,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents__subcmd__create)
-            opts="-f -P -o -q -v -h --model --name --instructions --metadata --file --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-f -P -o -q -v -h --model --name --instructions --metadata --file --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -317,7 +317,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents__subcmd__delete)
-            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -355,7 +355,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents__subcmd__get)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -393,7 +393,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents__subcmd__list)
-            opts="-P -o -q -v -h --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -443,7 +443,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents__subcmd__update)
-            opts="-f -P -o -q -v -h --model --name --instructions --metadata --file --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-f -P -o -q -v -h --model --name --instructions --metadata --file --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -505,7 +505,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__artifacts)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help get delete"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help get delete"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -543,7 +543,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__artifacts__subcmd__delete)
-            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -581,7 +581,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__artifacts__subcmd__get)
-            opts="-P -o -q -v -h --to --force --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --to --force --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -623,7 +623,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__aws)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help policy template"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help policy template"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -661,7 +661,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__aws__subcmd__policy)
-            opts="-P -o -q -v -h --account --region --deployment --kms-key --x86-64 --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help operator daemon worker"
+            opts="-P -o -q -v -h --account --region --deployment --kms-key --x86-64 --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help operator daemon worker"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -715,7 +715,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__aws__subcmd__template)
-            opts="-P -o -q -v -h --deployment --kms-key --x86-64 --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --deployment --kms-key --x86-64 --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -761,7 +761,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__completions)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help bash elvish fish powershell zsh"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -799,7 +799,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__config)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help show"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -837,7 +837,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__config__subcmd__show)
-            opts="-P -o -q -v -h --origin --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --origin --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -875,7 +875,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__daemon)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help run start stop status"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help run start stop status"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -913,7 +913,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__daemon__subcmd__run)
-            opts="-P -o -q -v -h --listen --no-auth --allow-remote --tls-cert --tls-key --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --listen --no-auth --allow-remote --tls-cert --tls-key --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -963,7 +963,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__daemon__subcmd__start)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1001,7 +1001,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__daemon__subcmd__status)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1039,7 +1039,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__daemon__subcmd__stop)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1077,7 +1077,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__doctor)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1115,7 +1115,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__fsck)
-            opts="-P -o -q -v -h --repair --quick --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --repair --quick --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1153,7 +1153,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__help)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1191,7 +1191,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__keys)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help create list revoke"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help create list revoke"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1229,7 +1229,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__keys__subcmd__create)
-            opts="-P -o -q -v -h --name --expires --scope --rate --max-body --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --name --expires --scope --rate --max-body --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1287,7 +1287,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__keys__subcmd__list)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1325,7 +1325,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__keys__subcmd__revoke)
-            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1363,7 +1363,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__outbox)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help list"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help list"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1401,7 +1401,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__outbox__subcmd__list)
-            opts="-P -o -q -v -h --limit --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --limit --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1443,7 +1443,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__runs)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help list show release"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help list show release"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1481,7 +1481,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__runs__subcmd__list)
-            opts="-P -o -q -v -h --all-active --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --all-active --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1531,7 +1531,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__runs__subcmd__release)
-            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1569,7 +1569,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__runs__subcmd__show)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1607,7 +1607,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help create list get update send cancel answer turns items events artifacts wait explain export import delete"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help create list get update send cancel answer turns items events artifacts wait explain export import delete"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1645,7 +1645,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__answer)
-            opts="-P -o -q -v -h --call --result --error --idempotency-key --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --call --result --error --idempotency-key --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1699,7 +1699,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__artifacts)
-            opts="-P -o -q -v -h --turn --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --turn --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1753,7 +1753,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__cancel)
-            opts="-P -o -q -v -h --turn --idempotency-key --no-wait --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --turn --idempotency-key --no-wait --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1799,7 +1799,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__create)
-            opts="-f -P -o -q -v -h --input --agent-id --model --instructions --environment --network --allow --metadata --title --file --idempotency-key --wait --no-wait --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-f -P -o -q -v -h --input --agent-id --model --instructions --environment --network --allow --metadata --title --file --idempotency-key --wait --no-wait --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1885,7 +1885,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__delete)
-            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1923,7 +1923,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__events)
-            opts="-P -o -q -v -h --limit --after --all --follow --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --limit --after --all --follow --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1969,7 +1969,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__explain)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2007,7 +2007,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__export)
-            opts="-P -o -q -v -h --to --force --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --to --force --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2049,7 +2049,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__get)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2087,7 +2087,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__import)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2125,7 +2125,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__items)
-            opts="-P -o -q -v -h --turn --limit --after --order --all --follow --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --turn --limit --after --order --all --follow --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2179,7 +2179,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__list)
-            opts="-P -o -q -v -h --limit --after --order --all --status --agent-id --metadata --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --limit --after --order --all --status --agent-id --metadata --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2241,7 +2241,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__send)
-            opts="-P -o -q -v -h --input --queue --idempotency-key --wait --no-wait --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --input --queue --idempotency-key --wait --no-wait --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2287,7 +2287,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__turns)
-            opts="-P -o -q -v -h --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2337,7 +2337,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__update)
-            opts="-P -o -q -v -h --title --metadata --model --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --title --metadata --model --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2387,7 +2387,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__wait)
-            opts="-P -o -q -v -h --turn --timeout --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --turn --timeout --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2433,7 +2433,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__tui)
-            opts="-P -o -q -v -h --ascii --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --ascii --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2471,7 +2471,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__version)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

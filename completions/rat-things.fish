@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_rat_things_global_optspecs
-    string join \n P/profile= data-dir= read-only no-autostart o/output= json color= q/quiet v/verbose no-input h/help V/version
+    string join \n P/profile= data-dir= read-only no-autostart o/output= json color= q/quiet v/verbose no-input stats h/help V/version
 end
 
 function __fish_rat_things_needs_command
@@ -42,6 +42,7 @@ complete -c rat-things -n "__fish_rat_things_needs_command" -l json -d 'The same
 complete -c rat-things -n "__fish_rat_things_needs_command" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_needs_command" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_needs_command" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_needs_command" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_needs_command" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_needs_command" -s V -l version -d 'Print version'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "tui" -d 'Browse Sessions, follow one live, write to its agent'
@@ -78,6 +79,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l json -d 'T
 complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -97,6 +99,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not 
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "create" -d 'Create a Session, usually with a first message'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -f -a "list" -d 'List Sessions, newest first'
@@ -148,6 +151,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l limit -d 'Entries at most' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l after -d 'Continue behind this id' -r
@@ -175,6 +179,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -194,6 +199,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l title -d 'A title for lists; an empty one removes it' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l metadata -d 'A name and a value to keep; an empty value removes the name; repeat it for more' -r
@@ -216,6 +222,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l input -d 'The message; - reads standard input' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l idempotency-key -d 'The same key with the same content is accepted once, however often it is sent [default: a random key]' -r
@@ -240,6 +247,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l turn -d 'Only this Turn: its id, or the beginning of it' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l idempotency-key -d 'The same key with the same content is accepted once, however often it is sent [default: a random key]' -r
@@ -262,6 +270,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l call -d 'The call; may be left out when only one is open' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l result -d 'What the function returned; - reads standard input' -r
@@ -285,6 +294,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l limit -d 'Entries at most' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l after -d 'Continue behind this id' -r
@@ -309,6 +319,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l turn -d 'Only of this Turn: its id, or the beginning of it' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l limit -d 'Entries at most' -r
@@ -335,6 +346,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l limit -d 'Events at most' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l after -d 'Continue behind this event' -r
@@ -358,6 +370,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l turn -d 'Only of this Turn: its id, or the beginning of it' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l limit -d 'Entries at most' -r
@@ -383,6 +396,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l turn -d 'Only until this Turn is over: its id, or the beginning of it' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l timeout -d 'Give up after so long: 30s, 10m, 2h' -r
@@ -404,6 +418,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -423,6 +438,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l to -d 'The file to write, for you alone; a directory takes SESSION.tar.zst' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
@@ -444,6 +460,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -463,6 +480,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -483,6 +501,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -502,6 +521,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -f -a "get" -d 'Get the bytes of an Artifact, verified by their digest'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -f -a "delete" -d 'Delete an Artifact'
@@ -525,6 +545,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __f
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -545,6 +566,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __f
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -564,6 +586,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -f -a "create" -d 'Save a new Agent'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -f -a "list" -d 'List saved Agents, newest first'
@@ -593,6 +616,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l limit -d 'Entries at most' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l after -d 'Continue behind this id' -r
@@ -617,6 +641,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -636,6 +661,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l model -d 'The model' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l name -d 'A name for people; an empty one removes it' -r
@@ -660,6 +686,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -680,6 +707,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -699,6 +727,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -f -a "create" -d 'Make a key that opens your Sessions over HTTP; it is shown once'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -f -a "list" -d 'List keys, without what proves them'
@@ -726,6 +755,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -745,6 +775,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -765,6 +796,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -784,6 +816,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -f -a "list" -d 'List a Session\'s Runs, or those that are active anywhere'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -f -a "show" -d 'Show one Run'
@@ -812,6 +845,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -831,6 +865,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -851,6 +886,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -870,6 +906,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -f -a "list" -d 'List what is due, soonest first'
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -l limit -d 'Entries at most' -r
@@ -891,6 +928,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -910,6 +948,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -f -a "run" -d 'Run the daemon in the foreground until Ctrl-C'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -f -a "start" -d 'Start the daemon in the background, if none runs'
@@ -938,6 +977,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -957,6 +997,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -976,6 +1017,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -995,6 +1037,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -1014,6 +1057,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fis
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -f -a "policy" -d 'Print the least that a role must be permitted, as an IAM policy'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -f -a "template" -d 'Print the whole deployment, roles included, as a CloudFormation template'
@@ -1040,6 +1084,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_se
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l deployment -d 'Its name, which everything of it has in its own' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l kms-key -d 'ARN of the KMS key that encrypts it [default: AWS\' own keys]' -r
@@ -1062,6 +1107,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_se
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -1081,6 +1127,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l json -d
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -1102,6 +1149,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l json -d '
 complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -1121,6 +1169,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -f -a "show" -d 'Print every setting with its value, and where it comes from'
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
@@ -1142,6 +1191,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -1161,6 +1211,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -l js
 complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand version" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand version" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -1180,6 +1231,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand version" -l json -
 complete -c rat-things -n "__fish_rat_things_using_subcommand version" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand version" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand version" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand version" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand version" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand help" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand help" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
@@ -1199,4 +1251,5 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand help" -l json -d '
 complete -c rat-things -n "__fish_rat_things_using_subcommand help" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
 complete -c rat-things -n "__fish_rat_things_using_subcommand help" -s v -l verbose -d 'Say more on standard error; repeat for still more'
 complete -c rat-things -n "__fish_rat_things_using_subcommand help" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand help" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand help" -s h -l help -d 'Print help'

@@ -1,6 +1,7 @@
 //! Names the concrete backends; no other face file may, but those below this one.
 
 pub mod account;
+mod workers;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,10 +26,6 @@ use crate::backend::local::archive::{TarZstdReader, TarZstdWriter};
 use crate::backend::local::bell::LocalBell;
 use crate::backend::local::blobs::LocalBlobs;
 use crate::backend::local::clock::SystemClock;
-use crate::backend::local::compute::{
-    ProcessCompute, ProcessComputeConfig, WorkerCommand, WorkerCommandLine, WorkerPipe,
-    WorkerReports,
-};
 use crate::backend::local::identity::LocalIdentity;
 use crate::backend::local::ids::SystemIds;
 use crate::backend::local::inventory::LocalInventory;
@@ -46,9 +43,11 @@ use crate::engine::core::{self, Core, Recovery};
 use crate::engine::fsck::Inventory;
 use crate::engine::keys::owner_of;
 use crate::engine::ports::{
-    Clock, Compute, Environments, Harness, Identity, IdentityError, Isolation, Liveness, Model,
-    Network, Principal, RunGrant,
+    Clock, Environments, Harness, Identity, IdentityError, Isolation, Liveness, Model, Network,
+    Principal,
 };
+
+pub use workers::{DaemonLine, Reports, Told, WorkerPool, worker_pool};
 
 /// The binary's private roles, taken before any option is parsed: PID 1 of a sandbox, and the patch tool inside one.
 pub fn hidden() -> Option<ExitCode> {
@@ -480,21 +479,6 @@ pub fn harness(settings: &Settings) -> Result<Arc<dyn Harness>, CliError> {
     Ok(Arc::new(ResponsesHarness::new(model(settings)?, options)))
 }
 
-/// Worker processes of a daemon: this program again, with these arguments.
-pub fn worker_pool(settings: &Settings, places: &Places, args: Vec<String>) -> WorkerPool {
-    WorkerPool(ProcessCompute::new(ProcessComputeConfig {
-        worker: WorkerCommandLine {
-            program: PathBuf::from("/proc/self/exe"),
-            args: args.into_iter().map(Into::into).collect(),
-            env: Vec::new(),
-            log_dir: places.logs(),
-        },
-        workers: settings.daemon.workers,
-        runs_per_worker: settings.daemon.runs_per_worker,
-        stop_grace_ms: 1_000,
-    }))
-}
-
 /// Who this process is, in the form that any other can check.
 pub fn process_identity() -> Option<String> {
     ProcessIdentity::current()
@@ -549,98 +533,5 @@ pub async fn sweep(places: &Places) {
         if let Err(error) = swept {
             tracing::warn!(%error, "leftovers of crashed writes could not be removed");
         }
-    }
-}
-
-/// The worker processes of a daemon.
-#[derive(Clone)]
-pub struct WorkerPool(ProcessCompute);
-
-impl WorkerPool {
-    /// For a dispatcher.
-    pub fn compute(&self) -> Arc<dyn Compute> {
-        Arc::new(self.0.clone())
-    }
-
-    /// Whether no run goes on.
-    pub fn idle(&self) -> bool {
-        self.0.idle()
-    }
-
-    /// Asks workers without a run for so long to end.
-    pub async fn ask_idle_to_leave(&self, idle_ms: u64, grace_ms: u64) {
-        self.0.ask_idle_to_leave(idle_ms, grace_ms).await;
-    }
-
-    /// Asks all workers to bring their runs to a safe point within the grace period, and to end.
-    pub async fn ask_leave(&self, grace_ms: u64) {
-        self.0.ask_leave(grace_ms).await;
-    }
-
-    /// Waits until no worker is left.
-    pub async fn all_gone(&self) {
-        self.0.all_gone().await;
-    }
-}
-
-/// What a daemon tells a worker.
-pub enum Told {
-    /// Begin this run.
-    Run(RunGrant),
-    /// Bring runs to a safe point within this time, and end.
-    Leave {
-        /// How long that may take.
-        grace_ms: u64,
-    },
-    /// The daemon is gone: finish what runs, then end.
-    DaemonGone,
-}
-
-/// A worker's line to its daemon.
-pub struct DaemonLine(WorkerPipe);
-
-impl DaemonLine {
-    /// Takes over standard input and output, which must be the daemon's pipes.
-    ///
-    /// # Errors
-    /// Nobody started this process as a worker.
-    pub fn open() -> std::io::Result<DaemonLine> {
-        WorkerPipe::stdin_stdout().map(DaemonLine)
-    }
-
-    /// What the daemon says next. Safe to drop while it waits.
-    pub async fn next(&mut self) -> Told {
-        match self.0.next().await {
-            WorkerCommand::Run(grant) => Told::Run(grant),
-            WorkerCommand::Leave { grace_ms } => Told::Leave { grace_ms },
-            WorkerCommand::DaemonGone => Told::DaemonGone,
-        }
-    }
-
-    /// For telling the daemon.
-    pub fn reports(&self) -> Reports {
-        Reports(self.0.reports())
-    }
-}
-
-/// What a worker tells its daemon. It only helps the daemon to choose, and may get lost.
-#[derive(Clone)]
-pub struct Reports(WorkerReports);
-
-impl Reports {
-    /// Runs may come.
-    pub fn ready(&self) {
-        self.0.report_ready();
-    }
-
-    /// A run is over, and these Sessions have their environments here.
-    pub fn ended(&self, session: &str, generation: u64, holds: Vec<String>) {
-        self.0.report_ended(session, generation);
-        self.0.report_holds(holds);
-    }
-
-    /// Waits until everything said has left.
-    pub async fn flush(&self) {
-        self.0.flush().await;
     }
 }

@@ -259,9 +259,9 @@ impl Reader<'_> {
             return error.hint(format!("did you mean `{near}`?"));
         }
         // The right key in the wrong table.
-        let mut named = KEYS
-            .iter()
-            .filter(|key| key.path.rsplit('.').next() == Some(name));
+        let mut named = KEYS.iter().filter(|key| {
+            [key.path.rsplit('.').next(), key.path.split('.').next()].contains(&Some(name))
+        });
         match named
             .clone()
             .find(|key| key.is_of(place.kind))

@@ -422,9 +422,9 @@ fn a_profile_of_an_account_has_its_own_keys_and_a_directory_of_its_own() {
     );
     refused(
         "[profile.x]\naws.region = \"eu-west-1\"",
-        "RT-0212",
-        "/c/config.toml:2: `profile.x.aws` is unknown",
-        "keys here",
+        "RT-0211",
+        "/c/config.toml:2: `profile.x.aws` is not a known key",
+        "`aws` belongs to profiles of kind \"aws\"",
     );
 }
 

@@ -157,8 +157,10 @@ async fn what_a_session_costs_in_requests_is_within_its_budget_and_does_not_grow
     account.send(&session, "ten", &ten).await;
     account.rest(&watcher, &session).await;
     seen.push((TEN, account.sent() - before));
-    let idle = account.sent();
+    // Whoever heard of the end looks once more.
     tokio::time::sleep(Duration::from_millis(500)).await;
+    let idle = account.sent();
+    tokio::time::sleep(Duration::from_secs(3)).await;
     seen.push((IDLE, account.sent() - idle));
 
     let all = account.place.clients.calls().counts();

@@ -54,7 +54,7 @@ fn keys_of_one_kind_of_profile_are_none_of_the_other() {
             "[profile.x]\nkind = \"api\"\nbase_url = \"https://a.example/v1\"\ndata_dir = \"/d\"",
             "RT-0211",
             "/c/config.toml:4: `profile.x.data_dir` is not a known key",
-            "`data_dir` belongs to profiles of kind \"local\"",
+            "`data_dir` belongs to profiles of kind \"local\" or \"aws\"",
         ),
         (
             "[profile.x]\nkey_command = [\"pass\"]",
