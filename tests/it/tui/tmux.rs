@@ -259,3 +259,22 @@ fn a_message_is_written_in_an_editor() {
     tmux.keys(&["q"]);
     tmux.is_given_back("quitting");
 }
+
+#[test]
+fn what_is_copied_is_in_the_buffer_of_tmux() {
+    let env = TestEnv::new();
+    let session = titled(&env, "the runbook", "@say hello");
+    let tmux = Tmux::new(env, 80, 24);
+    let set = tmux.tmux(["set-option", "-s", "set-clipboard", "on"]);
+    assert!(set.status.success(), "{set:?}");
+    let buffer = || String::from_utf8_lossy(&tmux.tmux(["show-buffer"]).stdout).into_owned();
+    tmux.open(&format!("tui {session}"));
+    tmux.see("agent    hello");
+    for (key, expected) in [("Y", session.as_str()), ("y", "hello")] {
+        tmux.keys(&[key]);
+        tmux.until("it in the buffer", |_| buffer() == expected);
+        tmux.see("given to the terminal's clipboard");
+    }
+    tmux.keys(&["q"]);
+    tmux.is_given_back("quitting");
+}
