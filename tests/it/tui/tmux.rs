@@ -278,3 +278,29 @@ fn what_is_copied_is_in_the_buffer_of_tmux() {
     tmux.keys(&["q"]);
     tmux.is_given_back("quitting");
 }
+
+#[test]
+fn three_hundred_pasted_lines_are_a_draft_and_are_not_sent() {
+    let env = TestEnv::new();
+    let session = titled(&env, "the runbook", "@say hello");
+    let tmux = Tmux::new(env, 80, 24);
+    tmux.open(&format!("tui {session}"));
+    tmux.see("agent    hello");
+    tmux.keys(&["i"]);
+    tmux.see("message: starts a Turn");
+    let lines: Vec<String> = (1..=300).map(|n| format!("line {n}")).collect();
+    let set = tmux.tmux(["set-buffer", &lines.join("\n")]);
+    assert!(set.status.success(), "{set:?}");
+    let pasted = tmux.tmux(["paste-buffer", "-p"]);
+    assert!(pasted.status.success(), "{pasted:?}");
+    tmux.see("line 300");
+    tmux.keys(&["Escape"]);
+    let left = tmux.see("draft: line 1");
+    assert!(!left.contains("rcpt_"), "something was sent: {left}");
+    assert!(left.contains("agent    hello"), "{left}");
+    // It would be lost, so the first key only says so.
+    tmux.keys(&["q"]);
+    tmux.see("the same key again quits");
+    tmux.keys(&["q"]);
+    tmux.is_given_back("quitting");
+}
