@@ -14,6 +14,8 @@ pub enum Place {
     Filter,
     /// One Session.
     Session,
+    /// The line in which words are typed that are searched in a Session.
+    Search,
     /// The message that is being written.
     Composer,
     /// The question before a Turn is cancelled.
@@ -24,10 +26,11 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order of the help.
-    pub const ALL: [Place; 7] = [
+    pub const ALL: [Place; 8] = [
         Place::Sessions,
         Place::Filter,
         Place::Session,
+        Place::Search,
         Place::Composer,
         Place::Cancel,
         Place::Help,
@@ -41,6 +44,7 @@ impl Place {
             Place::Sessions => "Sessions",
             Place::Filter => "Filter",
             Place::Session => "Session",
+            Place::Search => "Search in a Session",
             Place::Composer => "Message",
             Place::Cancel => "Cancel a Turn",
             Place::Help => "Help",
@@ -49,7 +53,7 @@ impl Place {
 
     /// Whether letters are text here, so that keys for everywhere are none.
     fn takes_text(self) -> bool {
-        matches!(self, Place::Filter | Place::Composer)
+        matches!(self, Place::Filter | Place::Search | Place::Composer)
     }
 }
 
@@ -74,7 +78,7 @@ pub enum Action {
     Back,
     /// Begins to type a filter.
     Filter,
-    /// Takes the filter that was typed.
+    /// Takes what was typed.
     Accept,
     /// The other end of the list first.
     Sort,
@@ -84,6 +88,20 @@ pub enum Action {
     Follow,
     /// Folds or unfolds commands and reasoning.
     Fold,
+    /// Begins to type words to search.
+    Search,
+    /// To the next place upwards that has the words.
+    FindUp,
+    /// To the next one downwards.
+    FindDown,
+    /// To the message of the user before.
+    AskedBefore,
+    /// To the next message of the user.
+    AskedNext,
+    /// Copies the text that is meant.
+    Copy,
+    /// Copies the id of the Session.
+    CopyId,
     /// Asks whether the active Turn is to be cancelled.
     AskCancel,
     /// Cancels the Turn that was asked about.
@@ -183,6 +201,7 @@ pub const BINDINGS: &[Binding] = &[
     row(Place::Sessions, &["pgup", "ctrl-u"], Action::PageUp, "", "one screen up"),
     row(Place::Sessions, &["g", "home"], Action::First, "", "to the first Session"),
     row(Place::Sessions, &["G", "end"], Action::Last, "", "to the last Session"),
+    row(Place::Sessions, &["y", "Y"], Action::CopyId, "", "copy the id of the selected Session"),
     row(Place::Sessions, &["esc"], Action::Back, "", "clear the filter"),
     row(Place::Filter, &["enter"], Action::Accept, "filter", "take the filter"),
     row(Place::Filter, &["esc"], Action::Back, "leave it", "leave the filter as it was"),
@@ -195,16 +214,34 @@ pub const BINDINGS: &[Binding] = &[
     row(Place::Filter, &["right", "ctrl-f"], Action::Right, "", "one character on"),
     row(Place::Filter, &["ctrl-a", "home"], Action::LineStart, "", "to the start"),
     row(Place::Filter, &["ctrl-e", "end"], Action::LineEnd, "", "to the end"),
-    row(Place::Session, &["esc", "h", "left"], Action::Back, "back", "back to the Sessions"),
+    row(Place::Session, &["esc", "h", "left"], Action::Back, "back", "end a search, or back to the Sessions"),
     change(Place::Session, &["i", "enter"], Action::Write, "write", "write to the agent"),
     change(Place::Session, &["x"], Action::AskCancel, "cancel turn", "cancel the active Turn (asks first)"),
     row(Place::Session, &["z"], Action::Fold, "unfold", "unfold or fold commands and reasoning"),
+    row(Place::Session, &["/"], Action::Search, "search", "type words to search in the transcript"),
     row(Place::Session, &["F", "G", "end"], Action::Follow, "follow", "show the newest, and stay there"),
     row(Place::Session, &["j", "down"], Action::Down, "", "one line down"),
     row(Place::Session, &["k", "up"], Action::Up, "", "one line up"),
     row(Place::Session, &["pgdn", "ctrl-d"], Action::PageDown, "", "one screen down"),
     row(Place::Session, &["pgup", "ctrl-u"], Action::PageUp, "", "one screen up"),
     row(Place::Session, &["g", "home"], Action::First, "", "to the first Item"),
+    row(Place::Session, &["n"], Action::FindUp, "", "to the next place upwards that has the words"),
+    row(Place::Session, &["N"], Action::FindDown, "", "to the next place downwards that has the words"),
+    row(Place::Session, &["{"], Action::AskedBefore, "", "to the message of the user before"),
+    row(Place::Session, &["}"], Action::AskedNext, "", "to the next message of the user"),
+    row(Place::Session, &["y"], Action::Copy, "", "copy the text of what was found, or of the agent's newest message"),
+    row(Place::Session, &["Y"], Action::CopyId, "", "copy the id of the Session"),
+    row(Place::Search, &["enter"], Action::Accept, "search", "search upwards for the words"),
+    row(Place::Search, &["esc"], Action::Back, "leave it", "search nothing"),
+    row(Place::Search, &["backspace"], Action::Backspace, "", "delete a character"),
+    row(Place::Search, &["ctrl-w"], Action::DeleteWord, "", "delete a word"),
+    row(Place::Search, &["ctrl-u"], Action::DeleteToStart, "", "delete what is before the cursor"),
+    row(Place::Search, &["ctrl-k"], Action::DeleteToEnd, "", "delete what is behind the cursor"),
+    row(Place::Search, &["delete"], Action::Delete, "", "delete the next character"),
+    row(Place::Search, &["left", "ctrl-b"], Action::Left, "", "one character back"),
+    row(Place::Search, &["right", "ctrl-f"], Action::Right, "", "one character on"),
+    row(Place::Search, &["ctrl-a", "home"], Action::LineStart, "", "to the start"),
+    row(Place::Search, &["ctrl-e", "end"], Action::LineEnd, "", "to the end"),
     change(Place::Composer, &["enter"], Action::Send, "send", "send the message"),
     change(Place::Composer, &["tab"], Action::Delivery, "steer or queue", "steer the active Turn, or queue a Turn of its own"),
     change(Place::Composer, &["ctrl-j", "alt-enter"], Action::Newline, "new line", "begin a new line"),

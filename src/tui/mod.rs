@@ -6,9 +6,11 @@
 
 pub mod action;
 pub mod composer;
+pub mod copy;
 mod edit;
 pub mod field;
 pub mod filter;
+pub mod find;
 pub mod msg;
 pub mod screen;
 pub mod session;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crossterm::event::KeyEvent;
 
 use super::filter::Filter;
+use super::find::{FindAsk, Finding};
 use super::window::{Chunk, Where};
 use crate::api::{AgentSession, InputEvent, Item, Turn};
 use crate::engine::error::EngineError;
@@ -34,6 +35,15 @@ pub enum Msg {
         ticket: u64,
         /// What was seen.
         result: Result<Box<Look>, Trouble>,
+    },
+    /// A search came so far.
+    Found {
+        /// The Session.
+        session: String,
+        /// Which request this answers.
+        ticket: u64,
+        /// How far.
+        result: Result<Box<Finding>, Trouble>,
     },
     /// What was watched may have changed.
     Signs {
@@ -75,6 +85,10 @@ pub enum Effect {
     },
     /// Look at a Session; a newer request replaces this one.
     Look(LookAsk),
+    /// Search Items that are not held; a newer request replaces this one.
+    Find(FindAsk),
+    /// Let the terminal take this into its clipboard.
+    Copy(String),
     /// Watch this Session, and no other.
     Watch(String),
     /// Watch none.

@@ -24,6 +24,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
+use super::copy::osc52;
 use super::edit::edit;
 use super::msg::{Effect, Msg};
 use super::state::{About, State};
@@ -106,6 +107,11 @@ pub async fn run(
             match world.perform(effect) {
                 Some(Effect::Quit) => return Ok(Left::Quit),
                 Some(Effect::Redraw) => screen.forget()?,
+                Some(Effect::Copy(text)) => {
+                    let mut out = stdout();
+                    out.write_all(osc52(&text).as_bytes())?;
+                    out.flush()?;
+                }
                 Some(Effect::Suspend) => {
                     screen.give_back();
                     suspend(&mut goes_on).await?;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::action::Action;
 use super::composer::Composer;
+use super::find::Finder;
 use super::msg::{Effect, Look, LookAsk, Trouble};
 use super::transcript::{self, Line, entry};
 use super::window::{Chunk, Where, Window};
@@ -65,6 +66,8 @@ pub struct Open {
     pub unseen: usize,
     /// Commands and reasoning are shown whole.
     pub unfolded: bool,
+    /// What is searched in it.
+    pub finder: Finder,
     /// The message that is written.
     pub composer: Composer,
     /// What becomes of a cancel.
@@ -94,6 +97,7 @@ impl Open {
             anchor: (0, 0),
             unseen: 0,
             unfolded: false,
+            finder: Finder::default(),
             composer: Composer::default(),
             cancelling: None,
             trace: None,
@@ -129,14 +133,24 @@ impl Open {
         self.looking = true;
         self.look_again = false;
         self.looked_ms = now_ms;
-        let over = self.turns.values().filter(|turn| turn.status.is_terminal());
-        let known: BTreeSet<String> = over.map(|turn| turn.id.clone()).collect();
         Effect::Look(LookAsk {
             ticket: self.ticket,
             session: self.id.clone(),
             items,
-            known,
+            known: self.known_turns(),
         })
+    }
+
+    /// Ids of Turns that are over, so that they need not be read again.
+    pub(super) fn known_turns(&self) -> BTreeSet<String> {
+        let over = self.turns.values().filter(|turn| turn.status.is_terminal());
+        over.map(|turn| turn.id.clone()).collect()
+    }
+
+    /// Lets go what a look that is on its way will answer: it was about other Items.
+    pub(super) fn forget_look(&mut self) {
+        self.ticket += 1;
+        self.looking = false;
     }
 
     /// Looks at what may have changed; once, however often it is asked for meanwhile.
@@ -188,7 +202,9 @@ impl Open {
         size: transcript::Look,
         height: usize,
     ) -> (Vec<Effect>, bool) {
-        if ticket != self.ticket {
+        // The answer of a Session that was left may come to the next one.
+        let is_other = result.as_ref().is_ok_and(|seen| seen.session.id != self.id);
+        if ticket != self.ticket || is_other {
             return (Vec::new(), false);
         }
         self.looking = false;
@@ -245,6 +261,10 @@ impl Open {
         let moved = self.items.take(chunk);
         let changed = self.items != before;
         self.anchor.0 = self.anchor.0.saturating_add_signed(moved);
+        self.finder.shift(moved);
+        if from_end {
+            self.finder.found = None;
+        }
         let known = before.rows().len() + moved.max(0) as usize;
         if !self.follow && !from_end {
             self.unseen += self.items.rows().len().saturating_sub(known);
@@ -255,6 +275,7 @@ impl Open {
         };
         let moved = self.items.trim(focus, height);
         self.anchor.0 = self.anchor.0.saturating_add_signed(moved);
+        self.finder.shift(moved);
         changed
     }
 
@@ -293,6 +314,10 @@ impl Open {
     /// Moves in the transcript.
     pub fn act(&mut self, action: Action, size: transcript::Look, height: usize) -> Vec<Effect> {
         let screen = height.saturating_sub(1).max(1);
+        // Whoever moves ends a search, and begins the next from where they are then.
+        if action != Action::Fold {
+            (self.finder.found, self.finder.going) = (None, None);
+        }
         match action {
             Action::Up => self.up(1, size, height),
             Action::PageUp => self.up(screen, size, height),
@@ -371,7 +396,11 @@ impl Open {
         self.anchor.1 = self.anchor.1.min(last);
     }
 
-    fn top_when_following(&self, size: transcript::Look, height: usize) -> (usize, usize) {
+    pub(super) fn top_when_following(
+        &self,
+        size: transcript::Look,
+        height: usize,
+    ) -> (usize, usize) {
         let mut left = height;
         for at in (0..self.entries()).rev() {
             let lines = entry(self, at, size).len();
@@ -401,7 +430,7 @@ impl Open {
         lines
     }
 
-    fn read_near_edge(&mut self, size: transcript::Look, height: usize) -> Vec<Effect> {
+    pub(super) fn read_near_edge(&mut self, size: transcript::Look, height: usize) -> Vec<Effect> {
         if self.looking {
             return Vec::new();
         }

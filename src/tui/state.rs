@@ -94,6 +94,7 @@ impl State {
         match &self.open {
             Some(open) if matches!(open.cancelling, Some(Cancelling::Asked(_))) => Place::Cancel,
             Some(open) if open.composer.focused => Place::Composer,
+            Some(open) if open.finder.typing.is_some() => Place::Search,
             Some(_) => Place::Session,
             None if self.sessions.typing.is_some() => Place::Filter,
             None => Place::Sessions,

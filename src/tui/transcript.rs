@@ -47,6 +47,8 @@ pub struct Line {
     pub text: SafeText,
     /// It is ours, and stands where no text of an Item can.
     pub mark: bool,
+    /// It is what was searched.
+    pub found: bool,
 }
 
 /// How lines are made.
@@ -84,8 +86,12 @@ pub fn entry(open: &Open, place: usize, look: Look) -> Vec<Line> {
     if raw.text.is_empty() && raw.label != "command" {
         raw.text = "(nothing)".to_owned();
     }
-    lines.extend(cut(raw, open.unfolded, look));
-    if let (true, Item::CommandExecution(command)) = (open.unfolded, item)
+    let found = open.finder.found.as_ref();
+    let found = found.filter(|(found, _)| *found == place);
+    // What was found is shown whole, so that it is seen.
+    let unfolded = open.unfolded || found.is_some();
+    lines.extend(cut(raw, unfolded, look));
+    if let (true, Item::CommandExecution(command)) = (unfolded, item)
         && let Some(output) = command
             .output
             .as_deref()
@@ -99,7 +105,27 @@ pub fn entry(open: &Open, place: usize, look: Look) -> Vec<Line> {
         };
         lines.extend(cut(output, true, look));
     }
+    if let Some((_, wanted)) = found {
+        let is_it = |line: &Line| !line.mark && wanted.is_in(line.text.as_str());
+        // Words that are parted by the end of a line are in none.
+        let at = lines.iter().position(is_it);
+        let at = at.or_else(|| lines.iter().position(|line| !line.mark));
+        if let Some(line) = at.and_then(|at| lines.get_mut(at)) {
+            line.found = true;
+        }
+    }
     lines
+}
+
+/// All that an Item says, as it came.
+pub fn text_of(item: &Item) -> String {
+    let Item::CommandExecution(command) = item else {
+        return raw(item).text;
+    };
+    match command.output.as_deref() {
+        Some(output) => format!("{}\n{output}", command.command),
+        None => command.command.clone(),
+    }
 }
 
 /// The line that a Turn begins with, and why it failed.
@@ -386,6 +412,7 @@ fn one(role: Role, label: &'static str, text: &str, look: Look) -> Line {
         role,
         text: truncate(&text.shown(look.glyphs), room, look.glyphs),
         mark: true,
+        found: false,
     }
 }
 
@@ -419,6 +446,7 @@ fn cut(raw: Raw, unfolded: bool, look: Look) -> Vec<Line> {
             role: raw.role,
             text,
             mark: false,
+            found: false,
         })
         .collect()
 }

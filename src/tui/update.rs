@@ -4,13 +4,15 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::action::{self, Action, Place};
 use super::composer::{Tone, cancel_input};
+use super::copy::copyable;
 use super::field::Field;
 use super::filter::Filter;
+use super::find::Wanted;
 use super::msg::{Effect, Msg, Trouble};
 use super::session::{Cancelling, Open};
 use super::state::State;
 use crate::engine::ports::Submitted;
-use crate::text::ago;
+use crate::text::{ago, size};
 
 const TOO_LONG: &str = "the text is longer than a message may be";
 
@@ -62,6 +64,20 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             };
             let (effects, changed) = open.looked(ticket, result, look, height);
             state.dirty |= open.settle(now_ms) | changed;
+            effects
+        }
+        Msg::Found {
+            session,
+            ticket,
+            result,
+        } => {
+            let (look, height) = (state.look(), state.transcript_height());
+            let Some(open) = state.open.as_mut().filter(|open| open.id == session) else {
+                return Vec::new();
+            };
+            state.dirty = true;
+            let effects = open.found(ticket, result, look, height);
+            state.notice = open.finder.says.take().or(state.notice.take());
             effects
         }
         Msg::Signs { session, result } => {
@@ -173,6 +189,10 @@ fn paste(state: &mut State, text: &str) {
             open.composer.changed();
             !open.composer.field.insert(text)
         }
+        (Place::Search, Some(open), _) => match &mut open.finder.typing {
+            Some(field) => !field.insert(&text.replace(['\n', '\r'], " ")),
+            None => false,
+        },
         (Place::Filter, _, Some(field)) => !field.insert(&text.replace(['\n', '\r'], " ")),
         _ => false,
     };
@@ -210,6 +230,7 @@ fn on_key(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
             Place::Sessions => in_sessions(state, found),
             Place::Filter => in_filter(state, found),
             Place::Session => in_session(state, found),
+            Place::Search => in_search(state, found),
             Place::Composer => in_composer(state, found),
             Place::Cancel => in_cancel(state, found),
             Place::Everywhere => Vec::new(),
@@ -256,6 +277,10 @@ fn in_sessions(state: &mut State, action: Action) -> Vec<Effect> {
     match action {
         Action::Open => match sessions.current().map(|session| session.id.clone()) {
             Some(id) => open(state, id),
+            None => Vec::new(),
+        },
+        Action::CopyId => match sessions.current().map(|session| session.id.clone()) {
+            Some(id) => copy(state, &id),
             None => Vec::new(),
         },
         Action::Filter => {
@@ -310,7 +335,36 @@ fn in_session(state: &mut State, action: Action) -> Vec<Effect> {
         return Vec::new();
     };
     match action {
+        Action::Back if open.finder.going.take().is_some() => {
+            state.notice = Some("the search was ended".into());
+            Vec::new()
+        }
+        Action::Back if open.finder.found.take().is_some() => Vec::new(),
         Action::Back => close(state),
+        Action::Search => {
+            open.finder.typing = Some(Field::default());
+            Vec::new()
+        }
+        Action::FindUp | Action::FindDown => match open.finder.words.clone() {
+            Some(words) => find(state, words, action == Action::FindUp),
+            None => {
+                state.notice = Some("no words were searched yet: / begins".into());
+                Vec::new()
+            }
+        },
+        Action::AskedBefore => find(state, Wanted::Asked, true),
+        Action::AskedNext => find(state, Wanted::Asked, false),
+        Action::Copy => match open.copied_text() {
+            Some(text) => copy(state, &text),
+            None => {
+                state.notice = Some("there is nothing to copy yet".into());
+                Vec::new()
+            }
+        },
+        Action::CopyId => {
+            let id = open.id.clone();
+            copy(state, &id)
+        }
         Action::Write => {
             open.composer.focused = true;
             Vec::new()
@@ -331,6 +385,56 @@ fn in_session(state: &mut State, action: Action) -> Vec<Effect> {
         }
         action => open.act(action, look, height),
     }
+}
+
+fn find(state: &mut State, wanted: Wanted, up: bool) -> Vec<Effect> {
+    let (look, height) = (state.look(), state.transcript_height());
+    let Some(open) = &mut state.open else {
+        return Vec::new();
+    };
+    let effects = open.find(wanted, up, look, height);
+    state.notice = open.finder.says.take().or(state.notice.take());
+    effects
+}
+
+fn in_search(state: &mut State, action: Action) -> Vec<Effect> {
+    let Some(open) = &mut state.open else {
+        return Vec::new();
+    };
+    let finder = &mut open.finder;
+    let Some(mut field) = finder.typing.take() else {
+        return Vec::new();
+    };
+    match action {
+        Action::Accept => {
+            let Some(words) = Wanted::words(field.text()) else {
+                return Vec::new();
+            };
+            finder.words = Some(words.clone());
+            return find(state, words, true);
+        }
+        Action::Back => return Vec::new(),
+        action => field.edit(action),
+    };
+    finder.typing = Some(field);
+    Vec::new()
+}
+
+/// Whether the terminal takes it is not told, so nothing says that it did.
+fn copy(state: &mut State, text: &str) -> Vec<Effect> {
+    let (text, left_out) = copyable(text);
+    let what = match text.contains('\n') || text.len() > 80 {
+        true => size(text.len() as u64),
+        false => text.clone(),
+    };
+    state.notice = Some(match left_out {
+        0 => format!("given to the terminal's clipboard: {what}"),
+        n => format!(
+            "given to the terminal's clipboard: {what}, without the last {}",
+            size(n as u64)
+        ),
+    });
+    vec![Effect::Copy(text)]
 }
 
 /// Back to the list. A draft stays with its Session.

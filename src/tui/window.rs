@@ -152,6 +152,25 @@ impl<T: HasId + Clone + PartialEq> Window<T> {
         self.rows = chunk.rows;
     }
 
+    /// Shows the rows of a chunk that was read behind or before rows, wherever that was, and nothing else.
+    pub fn show(&mut self, chunk: Chunk<T>) {
+        let ids = || chunk.rows.iter().filter_map(HasId::id);
+        let came = |id: Option<&str>| Edge {
+            more: true,
+            cursor: id.map(str::to_owned),
+        };
+        let (first, last) = (came(ids().next()), came(ids().next_back()));
+        let known = Edge {
+            more: chunk.more,
+            cursor: chunk.cursor,
+        };
+        (self.start, self.end) = match chunk.at {
+            Where::Before(_) | Where::End => (known, last),
+            Where::After(_) | Where::Start => (first, known),
+        };
+        self.rows = chunk.rows;
+    }
+
     /// Rows of the chunk stand for those from `from` on, as far as the chunk reaches.
     fn take_from(&mut self, from: usize, chunk: Chunk<T>) -> isize {
         let before = self.rows.len();

@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
 use super::filter::Filter;
+use super::find::{FindAsk, Finding};
 use super::msg::{Effect, Look, LookAsk, Msg, Trouble};
 use super::window::{Chunk, Where};
 use crate::api::{AgentSession, HasId, InputEvent, Item, Page, Turn};
@@ -33,6 +34,7 @@ pub struct World {
     workers: Workers,
     list: Slot,
     look: Slot,
+    find: Slot,
     watch: Slot,
 }
 
@@ -68,6 +70,7 @@ impl World {
             workers,
             list: Slot::default(),
             look: Slot::default(),
+            find: Slot::default(),
             watch: Slot::default(),
         }
     }
@@ -94,10 +97,23 @@ impl World {
                 let result = result.map(Box::new).map_err(Trouble::from);
                 let _ = tell.send(Msg::Looked { ticket, result }).await;
             }),
+            Effect::Find(ask) => self.find.begin(async move {
+                let (ticket, session) = (ask.ticket, ask.session.clone());
+                let result = find(&*of, ask).await;
+                let result = result.map(Box::new).map_err(Trouble::from);
+                let _ = tell
+                    .send(Msg::Found {
+                        session,
+                        ticket,
+                        result,
+                    })
+                    .await;
+            }),
             Effect::Watch(session) => self.watch.begin(watch(of, session, tell)),
             Effect::Unwatch => {
                 self.watch.end();
                 self.look.end();
+                self.find.end();
             }
             Effect::Send {
                 session,
@@ -107,7 +123,7 @@ impl World {
                 let workers = self.workers.clone();
                 tokio::spawn(send(of, session, key, *event, tell, workers));
             }
-            Effect::Edit(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => {
+            Effect::Edit(_) | Effect::Copy(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => {
                 return Some(effect);
             }
         }
@@ -258,19 +274,64 @@ pub async fn look(of: &dyn Deployment, ask: LookAsk) -> Told<Look> {
         }
         None => None,
     };
-    let mut missing: BTreeSet<&str> = items
-        .iter()
-        .flat_map(|chunk| &chunk.rows)
-        .map(Item::turn_id)
-        .collect();
-    missing.retain(|id| !ask.known.contains(*id) && !newest.iter().any(|known| known == id));
-    for id in missing {
-        turns.push(of.turn(&ask.session, id).await?.turn);
-    }
+    let mut known = ask.known;
+    known.extend(newest.iter().cloned());
+    let shown = items.iter().flat_map(|chunk| &chunk.rows);
+    turns.extend(missing_turns(of, &ask.session, shown, &known).await?);
     Ok(Look {
         session,
         turns,
         newest,
         items,
     })
+}
+
+/// The Turns of Items that are not known.
+async fn missing_turns(
+    of: &dyn Deployment,
+    session: &str,
+    items: impl Iterator<Item = &Item>,
+    known: &BTreeSet<String>,
+) -> Told<Vec<Turn>> {
+    let mut missing: BTreeSet<&str> = items.map(Item::turn_id).collect();
+    missing.retain(|id| !known.contains(*id));
+    let mut turns = Vec::new();
+    for id in missing {
+        turns.push(of.turn(session, id).await?.turn);
+    }
+    Ok(turns)
+}
+
+/// Searches some pages of Items, and says how far it came.
+///
+/// # Errors
+/// As the deployment says.
+pub async fn find(of: &dyn Deployment, ask: FindAsk) -> Told<Finding> {
+    let (mut query, backwards) = query(&ask.at, ITEMS, true);
+    let (mut looked, mut pages) = (0, 0);
+    loop {
+        let page = of.list_items(&ask.session, None, &query).await?;
+        let mut chunk = chunk(ask.at.clone(), page, backwards);
+        (looked, pages) = (looked + chunk.scanned, pages + 1);
+        let is_it = |item: &Item| ask.wanted.is(item);
+        let place = match backwards {
+            true => chunk.rows.iter().rposition(is_it),
+            false => chunk.rows.iter().position(is_it),
+        };
+        let is_over = !chunk.more || chunk.cursor.is_none() || pages == SEARCH_PAGES;
+        if place.is_none() && !is_over {
+            query.after = chunk.cursor;
+            continue;
+        }
+        let turns = match place {
+            Some(_) => missing_turns(of, &ask.session, chunk.rows.iter(), &ask.known).await?,
+            None => Vec::new(),
+        };
+        chunk.scanned = looked;
+        return Ok(Finding {
+            place,
+            chunk,
+            turns,
+        });
+    }
 }

@@ -42,6 +42,7 @@ fn lines(state: &State) -> Vec<(String, Option<String>)> {
     let places: &[Place] = match state.open {
         Some(_) => &[
             Place::Session,
+            Place::Search,
             Place::Composer,
             Place::Cancel,
             Place::Everywhere,

@@ -54,8 +54,8 @@ pub fn draw(state: &State, colour: bool, buffer: &mut Buffer) -> Drawn {
     match (&state.help, &state.open) {
         (Some(from), _) => help::draw(state, &mut paint, area, *from),
         (None, Some(open)) => {
-            session::draw(state, open, &mut paint, area);
-            cursor = composer::draw(state, open, &mut paint, area);
+            let searching = session::draw(state, open, &mut paint, area);
+            cursor = composer::draw(state, open, &mut paint, area).or(searching);
             if state.place() == Place::Cancel {
                 cancel::draw(open, &mut paint, area);
             }

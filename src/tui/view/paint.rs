@@ -1,11 +1,12 @@
 //! Colours and marks. Text reaches the screen only as `SafeText`; everything else that is drawn is a literal of ours.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::text::{Glyphs, SafeText, cells, truncate};
+use crate::text::{Glyphs, SafeText, cells, clusters, truncate};
 use crate::tui::composer::Tone;
+use crate::tui::field::Field;
 use crate::tui::transcript::Role;
 
 /// Draws into one frame.
@@ -34,6 +35,25 @@ impl Paint<'_> {
     /// The same with words of ours or of anybody, made safe here.
     pub fn words(&mut self, x: u16, y: u16, width: usize, words: &str, style: Style) -> usize {
         self.text(x, y, width, &SafeText::line(words), style)
+    }
+
+    /// A field of one line behind its label; what is before the cursor is seen in any case. Answers where the cursor is.
+    pub fn field(&mut self, area: Rect, y: u16, label: &str, field: &Field) -> Position {
+        let (before, behind) = field.around_cursor();
+        self.words(area.x + 1, y, label.len(), label, self.bold());
+        let x = area.x + 1 + label.len() as u16;
+        let room = usize::from(area.width).saturating_sub(label.len() + 3);
+        let shown: String = clusters(before)
+            .scan(cells(before), |left, (cluster, wide)| {
+                let keep = *left < room;
+                *left -= wide;
+                Some(if keep { cluster } else { "" })
+            })
+            .collect();
+        let used = self.words(x, y, room, &shown, Style::default());
+        let rest = x + used as u16;
+        self.words(rest, y, room - used.min(room), behind, Style::default());
+        Position::new(rest, y)
     }
 
     /// A line across.

@@ -1,6 +1,6 @@
 //! One Session: its title, its transcript, and what became of the last input.
 
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use super::paint::Paint;
@@ -10,8 +10,8 @@ use crate::tui::session::Open;
 use crate::tui::state::State;
 use crate::tui::transcript::{LABEL_CELLS, Role};
 
-/// Draws it.
-pub fn draw(state: &State, open: &Open, paint: &mut Paint, area: Rect) {
+/// Draws it; answers where the cursor is while words are typed that are searched.
+pub fn draw(state: &State, open: &Open, paint: &mut Paint, area: Rect) -> Option<Position> {
     title(open, paint, area);
     let height = state.transcript_height();
     let lines = open.visible(state.look(), height);
@@ -35,6 +35,9 @@ pub fn draw(state: &State, open: &Open, paint: &mut Paint, area: Rect) {
         let indent = if line.mark { 0 } else { LABEL_CELLS };
         let x = area.x + indent as u16;
         paint.text(x, y, width.saturating_sub(indent), &line.text, text);
+        if line.found {
+            paint.words(x - 1, y, 1, ">", paint.bold());
+        }
     }
     if open.session.is_none() {
         let says = match &open.problem {
@@ -44,6 +47,10 @@ pub fn draw(state: &State, open: &Open, paint: &mut Paint, area: Rect) {
         paint.words(area.x + 1, area.y + 3, width - 2, &says, paint.dim());
     }
     trace(open, paint, area, area.y + 2 + height as u16);
+    let field = open.finder.typing.as_ref()?;
+    let y = area.bottom() - 2;
+    super::clear_row(paint, area, y);
+    Some(paint.field(area, y, "search upwards: ", field))
 }
 
 /// Whether a line without a label goes on with what somebody says.
@@ -79,11 +86,13 @@ fn title(open: &Open, paint: &mut Paint, area: Rect) {
 fn trace(open: &Open, paint: &mut Paint, area: Rect, y: u16) {
     let width = usize::from(area.width);
     paint.rule(area, y);
-    let right = match (open.follow, open.unseen, open.items.behind().is_some()) {
-        (true, _, _) => " following ".to_owned(),
-        (false, 0, false) => " not following ".to_owned(),
-        (false, 0, true) => " older Items ".to_owned(),
-        (false, new, _) => format!(" {} new below ", count(new as u64)),
+    let place = (open.follow, open.unseen, open.items.behind().is_some());
+    let right = match (&open.finder.going, place) {
+        (Some(going), _) => format!(" searching, {} so far ", count(going.looked as u64)),
+        (None, (true, _, _)) => " following ".to_owned(),
+        (None, (false, 0, false)) => " not following ".to_owned(),
+        (None, (false, 0, true)) => " older Items ".to_owned(),
+        (None, (false, new, _)) => format!(" {} new below ", count(new as u64)),
     };
     let x = area.right().saturating_sub(right.len() as u16 + 2);
     paint.words(x, y, right.len(), &right, paint.dim());

@@ -78,27 +78,7 @@ fn filter_line(state: &State, paint: &mut Paint, area: Rect) -> Option<Position>
     let y = area.y + 1;
     let width = usize::from(area.width);
     if let Some(field) = &sessions.typing {
-        let (before, behind) = field.around_cursor();
-        let label = "filter: ";
-        paint.words(area.x + 1, y, label.len(), label, paint.bold());
-        let x = area.x + 1 + label.len() as u16;
-        let room = width.saturating_sub(label.len() + 3);
-        // What is before the cursor is seen in any case.
-        let shown: String = crate::text::clusters(before)
-            .scan(cells(before), |left, (cluster, wide)| {
-                let keep = *left < room;
-                *left -= wide;
-                Some(if keep { cluster } else { "" })
-            })
-            .collect();
-        let used = paint.words(x, y, room, &shown, Style::default());
-        paint.words(
-            x + used as u16,
-            y,
-            room - used.min(room),
-            behind,
-            Style::default(),
-        );
+        let cursor = paint.field(area, y, "filter: ", field);
         let help = match &sessions.mistake {
             Some(mistake) => mistake.clone(),
             None => "words of title, id or model; state:running,waiting; agent:ID".to_owned(),
@@ -108,7 +88,7 @@ fn filter_line(state: &State, paint: &mut Paint, area: Rect) -> Option<Position>
             None => paint.dim(),
         };
         paint.words(area.x + 1, area.bottom() - 2, width - 2, &help, style);
-        return Some(Position::new(x + used as u16, y));
+        return Some(cursor);
     }
     let order = match sessions.oldest_first {
         true => "oldest first",

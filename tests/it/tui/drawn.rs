@@ -111,6 +111,28 @@ fn a_message_that_is_written() {
 }
 
 #[test]
+fn words_that_were_found() {
+    insta::assert_snapshot!(all(|size, glyphs| {
+        let mut state = opened(size, glyphs);
+        press(&mut state, &["/"]);
+        type_in(&mut state, "importer");
+        press(&mut state, &["enter"]);
+        state
+    }));
+}
+
+#[test]
+fn words_that_are_typed_for_a_search() {
+    insta::assert_snapshot!(all(|size, glyphs| {
+        let mut state = opened(size, glyphs);
+        press(&mut state, &["/"]);
+        type_in(&mut state, "the importer");
+        press(&mut state, &["left"]);
+        state
+    }));
+}
+
+#[test]
 fn the_question_before_a_cancel() {
     insta::assert_snapshot!(all(|size, glyphs| {
         let mut state = opened(size, glyphs);

@@ -2,6 +2,7 @@
 
 mod drawn;
 mod fake;
+mod find;
 mod hostile;
 mod keys;
 mod samples;

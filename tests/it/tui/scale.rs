@@ -6,7 +6,7 @@ use rat_things::tui::state::State;
 use rat_things::tui::update::{start, update};
 use rat_things::tui::view::draw;
 use rat_things::tui::window::kept_rows;
-use rat_things::tui::world::{list, look};
+use rat_things::tui::world::{find, list, look};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
@@ -34,6 +34,11 @@ async fn settle(fake: &Fake, state: &mut State, mut effects: Vec<Effect>) {
             Effect::Look(ask) => Msg::Looked {
                 ticket: ask.ticket,
                 result: look(fake, ask).await.map(Box::new).map_err(Into::into),
+            },
+            Effect::Find(ask) => Msg::Found {
+                session: ask.session.clone(),
+                ticket: ask.ticket,
+                result: find(fake, ask).await.map(Box::new).map_err(Into::into),
             },
             _ => continue,
         };
@@ -145,6 +150,47 @@ async fn a_transcript_of_100_000_items_is_read_by_pages_and_drawn_by_screens() {
     assert!(open.follow, "whoever comes to the end follows again");
     let lines = open.visible(state.look(), state.transcript_height());
     assert_eq!(lines.last().expect("a line").text.as_str(), "line 99999");
+}
+
+#[tokio::test]
+async fn a_search_of_1_000_000_items_reads_each_page_once_and_keeps_a_window() {
+    let fake = Fake::new(1, 1_000_000);
+    let mut state = State::new(about(Glyphs::Unicode), SIZE, NOW_MS, "seed".into());
+    let effects = start(&mut state, Some("sess_0000000".into()));
+    settle(&fake, &mut state, effects).await;
+    let found = |state: &State| {
+        let open = state.open.as_ref().expect("it is open");
+        assert!(open.items.rows().len() <= kept_rows(state.transcript_height()));
+        let lines = open.visible(state.look(), state.transcript_height());
+        let line = lines.iter().find(|line| line.found);
+        line.map(|line| line.text.as_str().to_owned())
+    };
+    for name in ["/", "N", "E", " ", "9", "8", "7", "6", "5"] {
+        press(&fake, &mut state, name).await;
+    }
+    let before = fake.pages();
+    press(&fake, &mut state, "enter").await;
+    assert_eq!(found(&state).as_deref(), Some("line 987659"));
+    let searched = (1_000_000 - 987_659) / 100;
+    assert!(
+        fake.pages() - before <= searched + 8,
+        "{} pages",
+        fake.pages() - before
+    );
+    press(&fake, &mut state, "n").await;
+    assert_eq!(found(&state).as_deref(), Some("line 987658"));
+    for name in ["/", "n", "o", "w", "h", "e", "r", "e"] {
+        press(&fake, &mut state, name).await;
+    }
+    let before = fake.pages();
+    press(&fake, &mut state, "enter").await;
+    assert_eq!(found(&state).as_deref(), Some("line 987658"), "not moved");
+    assert_eq!(state.notice.as_deref(), Some("no \"nowhere\" above"));
+    assert!(
+        fake.pages() - before <= 987_659 / 100 + 8,
+        "{} pages",
+        fake.pages() - before
+    );
 }
 
 #[tokio::test]

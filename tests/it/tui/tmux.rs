@@ -259,3 +259,48 @@ fn a_message_is_written_in_an_editor() {
     tmux.keys(&["q"]);
     tmux.is_given_back("quitting");
 }
+
+#[test]
+fn what_is_copied_is_in_the_buffer_of_tmux() {
+    let env = TestEnv::new();
+    let session = titled(&env, "the runbook", "@say hello");
+    let tmux = Tmux::new(env, 80, 24);
+    let set = tmux.tmux(["set-option", "-s", "set-clipboard", "on"]);
+    assert!(set.status.success(), "{set:?}");
+    let buffer = || String::from_utf8_lossy(&tmux.tmux(["show-buffer"]).stdout).into_owned();
+    tmux.open(&format!("tui {session}"));
+    tmux.see("agent    hello");
+    for (key, expected) in [("Y", session.as_str()), ("y", "hello")] {
+        tmux.keys(&[key]);
+        tmux.until("it in the buffer", |_| buffer() == expected);
+        tmux.see("given to the terminal's clipboard");
+    }
+    tmux.keys(&["q"]);
+    tmux.is_given_back("quitting");
+}
+
+#[test]
+fn three_hundred_pasted_lines_are_a_draft_and_are_not_sent() {
+    let env = TestEnv::new();
+    let session = titled(&env, "the runbook", "@say hello");
+    let tmux = Tmux::new(env, 80, 24);
+    tmux.open(&format!("tui {session}"));
+    tmux.see("agent    hello");
+    tmux.keys(&["i"]);
+    tmux.see("message: starts a Turn");
+    let lines: Vec<String> = (1..=300).map(|n| format!("line {n}")).collect();
+    let set = tmux.tmux(["set-buffer", &lines.join("\n")]);
+    assert!(set.status.success(), "{set:?}");
+    let pasted = tmux.tmux(["paste-buffer", "-p"]);
+    assert!(pasted.status.success(), "{pasted:?}");
+    tmux.see("line 300");
+    tmux.keys(&["Escape"]);
+    let left = tmux.see("draft: line 1");
+    assert!(!left.contains("rcpt_"), "something was sent: {left}");
+    assert!(left.contains("agent    hello"), "{left}");
+    // It would be lost, so the first key only says so.
+    tmux.keys(&["q"]);
+    tmux.see("the same key again quits");
+    tmux.keys(&["q"]);
+    tmux.is_given_back("quitting");
+}
