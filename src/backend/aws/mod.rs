@@ -2,7 +2,7 @@
 //! caller as STS knows it.
 //!
 //! The engine is the same as over the local world; these are its ports. The surprise is where a row's bytes are: rows that hold content keep it
-//! in S3, the content of one commit in one object, and DynamoDB has its digest and place ([`content`]).
+//! in S3, the content of one commit in one object, and DynamoDB has its digest and place (`content`).
 //!
 //! Read in this order: `client` (how AWS is reached), `fault` (what its errors mean), `calls` (what is counted), `store`, `blobs`,
 //! `secrets`, `identity`.
