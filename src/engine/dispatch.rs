@@ -31,8 +31,9 @@ const SETTLE_DOWN_MS: u64 = 5_000;
 const PARALLEL: usize = 64;
 /// Agenda rows read at once.
 const SCAN_ROWS: usize = 512;
-/// Without a ring, the agenda is read this often.
-const IDLE_SCAN_MS: u64 = 2_000;
+/// Without a ring, the agenda is read this often: a request to each shard, so that one who is idle stays below two requests a second with
+/// all that it does.
+const IDLE_SCAN_MS: u64 = 2_500;
 /// A Session whose handling failed is left alone this long.
 const RETRY_MS: u64 = 500;
 /// A worker that lives, or may live, gets this long to renew a lease that has lapsed, once the store takes commits.

@@ -21,8 +21,13 @@ use crate::engine::keys::{AGENDA_SHARDS, Group, agenda_partition};
 use crate::engine::measure::{Census, MeasuredStore, Measures};
 use crate::engine::ports::{Environments, Range};
 
-/// How often the daemon looks whether it is needed.
+/// How often the daemon looks whether its workers need it.
 const LOOK_MS: u64 = 1_000;
+/// How often it asks the store whether anything is owed, before it leaves for having nothing to do: each time is a request to every
+/// shard of the agenda.
+const ASKED_BEFORE_LEAVING: u64 = 8;
+/// Looks from one such question to the next at most.
+const LOOKS_PER_QUESTION: u64 = 60;
 /// A worker that holds nothing but idle environments may leave after this.
 const WORKER_IDLE_MS: u64 = 300_000;
 
@@ -207,7 +212,8 @@ async fn wait(
     let mut looking = tokio::time::interval(Duration::from_millis(LOOK_MS));
     looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut idle_since: Option<Instant> = None;
-    loop {
+    let looks_per_question = idle_exit.map_or(1, looks_per_question);
+    for look in 0u64.. {
         tokio::select! {
             () = signals.any() => return true,
             _ = looking.tick() => {}
@@ -216,7 +222,8 @@ async fn wait(
             .ask_idle_to_leave(WORKER_IDLE_MS, GIVE_BACK_MS)
             .await;
         let Some(idle_exit) = idle_exit else { continue };
-        if !compute.idle() || owes_work(local).await {
+        let ask = look.is_multiple_of(looks_per_question);
+        if !compute.idle() || (ask && owes_work(local).await) {
             idle_since = None;
             continue;
         }
@@ -225,6 +232,12 @@ async fn wait(
             return false;
         }
     }
+    true
+}
+
+/// Looks from one question to the store to the next. Whoever waits for long can ask rarely.
+fn looks_per_question(idle_exit: Duration) -> u64 {
+    (idle_exit.as_secs() * 1_000 / LOOK_MS / ASKED_BEFORE_LEAVING).clamp(1, LOOKS_PER_QUESTION)
 }
 
 /// Whether any Session has an agenda entry. Trouble counts as yes: a daemon that can't tell stays.
@@ -276,6 +289,18 @@ impl Signals {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_daemon_that_waits_for_long_asks_its_store_rarely_and_always_before_it_leaves() {
+        for (idle_s, looks) in [(0, 1), (1, 1), (8, 1), (80, 10), (600, 60), (86_400, 60)] {
+            assert_eq!(looks_per_question(Duration::from_secs(idle_s)), looks);
         }
     }
 }

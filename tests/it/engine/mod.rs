@@ -36,6 +36,7 @@ mod quarantine;
 mod records;
 mod secrets;
 mod start_files;
+mod store_calls;
 mod wakeups;
 mod windows;
 pub mod world;

@@ -53,6 +53,8 @@ pub struct Setup {
     pub settings: Settings,
     /// Where records are.
     pub store: Arc<MemoryStore>,
+    /// What the engine has for a store, if it is not that one itself.
+    pub seen: Option<Arc<dyn Store>>,
     /// The model.
     pub model: Arc<dyn Model>,
     /// What drives agents, if it is not the real one over the model.
@@ -73,6 +75,7 @@ impl Default for Setup {
                 ..Settings::default()
             },
             store: Arc::new(MemoryStore::new()),
+            seen: None,
             model: Arc::new(DemoModel),
             harness: None,
             script: Box::new(|spec, _| Scripted::ok(format!("{:?}", spec.program))),
@@ -134,7 +137,7 @@ impl Setup {
         let blobs = Arc::new(MemoryBlobs::new());
         let secrets = Arc::new(MemorySecrets::new());
         let core = Core {
-            store: self.store.clone(),
+            store: self.seen.unwrap_or_else(|| self.store.clone()),
             blobs: blobs.clone(),
             secrets: secrets.clone(),
             clock: Arc::new(RuntimeClock { started }),
