@@ -31,6 +31,7 @@ mod version;
 pub mod worker;
 
 use std::ffi::OsString;
+use std::num::NonZero;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -208,12 +209,18 @@ fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
         true => tokio::runtime::Builder::new_multi_thread(),
         false => tokio::runtime::Builder::new_current_thread(),
     };
-    let runtime = runtime.enable_all().build().map_err(|error| {
-        CliError::new(
-            codes::UNAVAILABLE,
-            format!("cannot start the runtime: {error}"),
-        )
-    })?;
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    // One thread may be held by a disk that hangs, so that there are two even on one core.
+    let runtime = runtime
+        .worker_threads(cores.max(2))
+        .enable_all()
+        .build()
+        .map_err(|error| {
+            CliError::new(
+                codes::UNAVAILABLE,
+                format!("cannot start the runtime: {error}"),
+            )
+        })?;
     let result = runtime.block_on(async {
         match command {
             Command::Tui(args) => tui::run(context, args).await,

@@ -5,7 +5,7 @@
 //! a pair of file locks makes turns. The surprise: a SQLite file can be removed or replaced under an open connection without any
 //! error, so the store checks for that itself.
 //!
-//! Read in this order: `schema`, `keycode`, `partitions` and `rows` (what is stored), `group` (one transaction), `pen` and `pace` (who writes
+//! Read in this order: `schema`, `keycode`, `partitions`, `rows` and `moving` (what is stored), `group` (one transaction), `pen` and `pace` (who writes
 //! it, and when), `writer` and `queue` (the thread), `turnstile` (turns between processes), `checkpoint`, `ahead` and `helper`, `readers`, `open` and `identity`.
 
 mod ahead;
@@ -15,6 +15,7 @@ mod group;
 mod helper;
 mod identity;
 mod keycode;
+mod moving;
 mod open;
 mod pace;
 mod partitions;
@@ -37,7 +38,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rusqlite::Connection;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::task::block_in_place;
 
 use self::group::Answer;
 use self::helper::Helper;
@@ -168,10 +168,11 @@ impl SqliteStore {
     }
 
     /// Makes a commit that has no company, here and now; or gives it back.
+    ///
+    /// It holds a thread of the runtime for one sync, which takes no longer than giving the thread's other tasks away would: there were two
+    /// quick syncs before it. Should the disk hang now, the other threads go on, and what they commit waits in the queue.
     fn commit_alone(&self, commit: Commit) -> Result<Answer, Commit> {
-        // The runtime must be able to go on without this thread meanwhile.
-        let flavor = Handle::try_current().map(|runtime| runtime.runtime_flavor());
-        if !matches!(flavor, Ok(RuntimeFlavor::MultiThread)) {
+        if !has_other_threads() {
             return Err(commit);
         }
         let Ok(mut pen) = self.pen.try_lock() else {
@@ -180,8 +181,16 @@ impl SqliteStore {
         if !pen.is_free() || !self.queue.is_empty() {
             return Err(commit);
         }
-        block_in_place(|| pen.alone(&commit)).ok_or(commit)
+        pen.alone(&commit).ok_or(commit)
     }
+}
+
+/// Whether the runtime goes on while this thread of it waits for a disk.
+fn has_other_threads() -> bool {
+    Handle::try_current().is_ok_and(|runtime| {
+        runtime.runtime_flavor() == RuntimeFlavor::MultiThread
+            && runtime.metrics().num_workers() > 1
+    })
 }
 
 impl Drop for SqliteStore {

@@ -5,11 +5,16 @@
 //! leaves its neighbours in `k` close together. A row that is put otherwise is expected to be rewritten (Turns, agenda entries): its
 //! value stays in `k`, so that one page holds all of it. A head is put under `Absent` once, and rewritten ever after. None of these
 //! expectations matters for what is read back.
+//!
+//! A Session's rows stand in `k` by kind, so those of a long one would be spread over many pages, and each commit would write to one of
+//! each kind. So what a long Session has is moved to `past` from time to time, many rows at once (see `moving`), and `k` keeps what a page or
+//! two can hold. A row is in one of the two; one that is written again returns to `k`.
 
 use rusqlite::types::FromSqlError;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 
 use super::keycode;
+use super::moving;
 use super::partitions::{Numbers, Partitions};
 use crate::engine::keys;
 use crate::engine::ports::{Change, Commit, Guard, Key, Page, Range, Record, Write};
@@ -23,10 +28,13 @@ pub const INLINE_ROW_BYTES: usize = 940;
 
 const GET: &str =
     "SELECT k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n WHERE k.key = ?1";
+const GET_PAST: &str = "SELECT past.ver, past.v, body.v FROM past LEFT JOIN body ON body.n = past.n WHERE past.key = ?1";
 const FIND: &str = "SELECT ver, n, c = ?2 FROM k WHERE key = ?1";
-const INSERT: &str = "INSERT INTO k(key, ver, n, v, c) VALUES(?1, 1, ?2, ?3, ?4)";
+const FIND_PAST: &str = "SELECT ver, n, c = ?2 FROM past WHERE key = ?1";
+const INSERT: &str = "INSERT INTO k(key, ver, n, v, c) VALUES(?1, ?2, ?3, ?4, ?5)";
 const UPDATE: &str = "UPDATE k SET ver = ?2, n = ?3, v = ?4, c = ?5 WHERE key = ?1";
 const DELETE: &str = "DELETE FROM k WHERE key = ?1";
+const DELETE_PAST: &str = "DELETE FROM past WHERE key = ?1";
 const BODY_INSERT: &str = "INSERT INTO body(v) VALUES(?1)";
 const BODY_UPDATE: &str = "UPDATE body SET v = ?2 WHERE n = ?1";
 const BODY_DELETE: &str = "DELETE FROM body WHERE n = ?1";
@@ -35,7 +43,9 @@ macro_rules! range_sql {
     ($order:literal) => {
         concat!(
             "SELECT k.key, k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n ",
-            "WHERE k.key >= ?1 AND k.key < ?2 ORDER BY k.key ",
+            "WHERE k.key >= ?1 AND k.key < ?2 UNION ALL ",
+            "SELECT past.key, past.ver, past.v, body.v FROM past LEFT JOIN body ON body.n = past.n ",
+            "WHERE past.key >= ?1 AND past.key < ?2 ORDER BY 1 ",
             $order
         )
     };
@@ -61,11 +71,14 @@ pub(super) fn get(
     let Some(partition) = partitions.number(conn, &key.partition)? else {
         return Ok(None);
     };
-    cached(conn, GET)?
-        .query_row([keycode::encode(partition, &key.sort)], |row| {
-            record(row, 0, key.clone())
-        })
-        .optional()
+    let stored = keycode::encode(partition, &key.sort);
+    for sql in [GET, GET_PAST] {
+        let found = cached(conn, sql)?.query_row([&stored], |row| record(row, 0, key.clone()));
+        if let Some(record) = found.optional()? {
+            return Ok(Some(record));
+        }
+    }
+    Ok(None)
 }
 
 /// Several rows, as they were at one instant.
@@ -151,24 +164,31 @@ pub(super) fn apply(
             return Ok(Applied::Conflict(write.key.clone()));
         }
     }
+    let mut grown = None;
     for (write, (key, old)) in commit.writes.iter().zip(found) {
-        let (value, old) = match (&write.change, &old) {
-            (Change::Put(value), old) => (Some(value), old.as_ref()),
-            (Change::Delete, Some(old)) => (None, Some(old)),
-            (Change::Delete, None) | (Change::Check, _) => continue,
-        };
         let key = match key {
             Some(key) => key,
-            None => keycode::encode(numbers.give(&write.key.partition)?, &write.key.sort),
+            None if matches!(write.change, Change::Put(_)) => {
+                keycode::encode(numbers.give(&write.key.partition)?, &write.key.sort)
+            }
+            // A partition without a number has no rows.
+            None => continue,
         };
-        match value {
-            Some(value) => {
+        match (&write.change, old.as_ref()) {
+            (Change::Put(value), old) => {
                 let body = place_body(conn, value, old, inline_max(write, key.len()))?;
                 let inline = body.is_none().then_some(value);
                 put(conn, &key, old, (body, inline), mark)?;
+                if old.is_none() && moving::may_move(&write.key) {
+                    grown = Some(key);
+                }
             }
-            None => delete(conn, &key, old)?,
+            (Change::Delete, Some(old)) => delete(conn, &key, old)?,
+            (Change::Delete, None) | (Change::Check, _) => {}
         }
+    }
+    if let Some(key) = grown.filter(|_| moving::is_time(*mark)) {
+        moving::move_on(conn, &key)?;
     }
     Ok(Applied::Written)
 }
@@ -187,18 +207,25 @@ struct Old {
     body: Option<i64>,
     /// Whether the commit at hand put it.
     ours: bool,
+    /// Whether it was moved to `past`.
+    past: bool,
 }
 
 fn find(conn: &Connection, key: &[u8], mark: &[u8]) -> rusqlite::Result<Option<Old>> {
-    cached(conn, FIND)?
-        .query_row([key, mark], |row| {
+    for (sql, past) in [(FIND, false), (FIND_PAST, true)] {
+        let found = cached(conn, sql)?.query_row([key, mark], |row| {
             Ok(Old {
                 version: row.get(0)?,
                 body: row.get(1)?,
                 ours: row.get(2)?,
+                past,
             })
-        })
-        .optional()
+        });
+        if let Some(old) = found.optional()? {
+            return Ok(Some(old));
+        }
+    }
+    Ok(None)
 }
 
 fn holds(guard: Guard, row: Option<&Old>) -> bool {
@@ -217,20 +244,27 @@ fn put(
     (body, inline): (Option<i64>, Option<&Vec<u8>>),
     mark: &[u8],
 ) -> rusqlite::Result<()> {
-    match old {
-        None => cached(conn, INSERT)?.execute(params![key, body, inline, mark])?,
-        Some(old) => {
-            cached(conn, UPDATE)?.execute(params![key, old.version + 1, body, inline, mark])?
-        }
+    let version = old.map_or(1, |old| old.version + 1);
+    if old.is_some_and(|old| old.past) {
+        cached(conn, DELETE_PAST)?.execute([key])?;
+    }
+    let sql = match old {
+        Some(Old { past: false, .. }) => UPDATE,
+        Some(Old { past: true, .. }) | None => INSERT,
     };
+    cached(conn, sql)?.execute(params![key, version, body, inline, mark])?;
     Ok(())
 }
 
-fn delete(conn: &Connection, key: &[u8], old: Option<&Old>) -> rusqlite::Result<()> {
-    if let Some(n) = old.and_then(|old| old.body) {
+fn delete(conn: &Connection, key: &[u8], old: &Old) -> rusqlite::Result<()> {
+    if let Some(n) = old.body {
         cached(conn, BODY_DELETE)?.execute([n])?;
     }
-    cached(conn, DELETE)?.execute([key])?;
+    let sql = match old.past {
+        false => DELETE,
+        true => DELETE_PAST,
+    };
+    cached(conn, sql)?.execute([key])?;
     Ok(())
 }
 
@@ -330,10 +364,13 @@ mod tests {
         }
         let all = [
             GET,
+            GET_PAST,
             FIND,
+            FIND_PAST,
             INSERT,
             UPDATE,
             DELETE,
+            DELETE_PAST,
             BODY_INSERT,
             BODY_UPDATE,
             BODY_DELETE,

@@ -1,8 +1,8 @@
 //! The schema and its versions: a list of steps, each from one version to the next, applied in one transaction.
 //!
-//! `k` is narrow and clustered: a Session's rows share a leaf, so a commit touches few pages. Values too wide for it go to `body`,
-//! whose rows are appended at the right edge. Pages touched per commit decide what a commit costs. `part` has the numbers of the
-//! partitions.
+//! `k` is narrow and clustered: a Session's rows share a leaf, so a commit touches few pages. Those of a long Session are moved to
+//! `past` from time to time. Values too wide for either go to `body`, whose rows are appended at the right edge. Pages touched per
+//! commit decide what a commit costs. `part` has the numbers of the partitions.
 
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, TransactionBehavior};
@@ -51,6 +51,18 @@ pub(super) const STEPS: &[Step] = &[
         SELECT key_code(part.n, k.s), k.ver, k.n, k.v, commit_mark(k.c) FROM k JOIN part ON part.p = k.p;
     DROP TABLE k;
     ALTER TABLE short RENAME TO k;
+",
+    // What long Sessions have, moved there many rows at a time.
+    "
+    CREATE TABLE past(
+        key BLOB NOT NULL,    -- the columns are those of k
+        ver INTEGER NOT NULL,
+        n INTEGER,
+        v BLOB,
+        c BLOB NOT NULL,
+        PRIMARY KEY(key)
+    ) WITHOUT ROWID;
+    CREATE VIEW every AS SELECT * FROM k UNION ALL SELECT * FROM past;
 ",
 ];
 

@@ -31,7 +31,7 @@ pub(super) fn partitions(
 fn first_key(conn: &Connection, from: &[u8]) -> rusqlite::Result<Option<Vec<u8>>> {
     cached(
         conn,
-        "SELECT key FROM k WHERE key >= ?1 ORDER BY key LIMIT 1",
+        "SELECT key FROM every WHERE key >= ?1 ORDER BY key LIMIT 1",
     )?
     .query_row([from], |row| row.get(0))
     .optional()
@@ -44,15 +44,19 @@ pub(super) fn mismatches(conn: &Connection) -> rusqlite::Result<Vec<String>> {
         (
             "rows that have lost their values",
             count(
-                "SELECT count(*) FROM k LEFT JOIN body ON body.n = k.n
-                 WHERE k.v IS NULL AND body.n IS NULL",
+                "SELECT count(*) FROM every LEFT JOIN body ON body.n = every.n
+                 WHERE every.v IS NULL AND body.n IS NULL",
             )?,
+        ),
+        (
+            "rows that are there twice",
+            count("SELECT count(*) FROM k JOIN past ON past.key = k.key")?,
         ),
         (
             "values that belong to no row",
             count(
                 "SELECT count(*) FROM body WHERE n NOT IN
-                 (SELECT n FROM k WHERE n IS NOT NULL UNION ALL SELECT n FROM part)",
+                 (SELECT n FROM every WHERE n IS NOT NULL UNION ALL SELECT n FROM part)",
             )?,
         ),
         (

@@ -40,7 +40,7 @@ async fn until_alone(store: &SqliteStore, mut from: u64) -> u64 {
     from
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lone_client_commits_where_it_is_and_is_answered_the_same() {
     let (_dir, path) = place();
     let store = quick(&path);
@@ -66,8 +66,7 @@ async fn a_lone_client_commits_where_it_is_and_is_answered_the_same() {
 }
 
 /// There, a commit on the spot would keep everything else waiting for the disk.
-#[tokio::test]
-async fn nobody_commits_alone_on_the_only_thread_of_a_runtime() {
+async fn nobody_commits_alone() {
     let (_dir, path) = place();
     let store = quick(&path);
     for n in 0..50 {
@@ -76,8 +75,20 @@ async fn nobody_commits_alone_on_the_only_thread_of_a_runtime() {
     assert_eq!(store.stats().alone, 0);
 }
 
+#[tokio::test]
+async fn nobody_commits_alone_on_the_only_thread_of_a_runtime() {
+    nobody_commits_alone().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn nobody_commits_alone_on_a_runtime_that_could_have_more_threads_and_has_one() {
+    // On a task: what `main` does is beside the runtime's threads.
+    let task = tokio::spawn(nobody_commits_alone());
+    assert!(task.await.is_ok());
+}
+
 /// What another program's lock would make wait is left to the thread that may wait.
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_lone_client_does_not_wait_for_a_foreign_lock_itself() {
     let (_dir, path) = place();
     let store = quick(&path);
@@ -100,7 +111,7 @@ async fn a_lone_client_does_not_wait_for_a_foreign_lock_itself() {
     assert_eq!(store.stats().alone, alone);
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn room_is_made_behind_the_log_and_is_taken_for_its_end() {
     let (dir, path) = place();
     let store = open(&path).expect("a new database");
@@ -127,7 +138,7 @@ async fn room_is_made_behind_the_log_and_is_taken_for_its_end() {
     assert_eq!(copy.check().await.map(|h| h.problems), Ok(Vec::new()));
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process_that_writes_little_makes_no_room() {
     let (_dir, path) = place();
     let store = open(&path).expect("a new database");
