@@ -2,6 +2,8 @@
 
 /// The wire types: their shape against the contract, strict reading, limits, what never leaves.
 mod api;
+/// The AWS world against what stands in for AWS on loopback.
+mod aws;
 /// The program from outside: words, streams and exit codes.
 mod cli;
 /// One behaviour suite per port, run against every implementation.
