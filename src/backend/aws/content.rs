@@ -137,8 +137,12 @@ impl Content {
             match for_purpose(Purpose::Content, put.send()).await {
                 Ok(_) => {}
                 Err(error) => match Fault::of(&error) {
-                    // The same bytes are there, or are being stored by somebody else: either way they stay.
+                    // The same bytes are there.
                     fault if fault.is("PreconditionFailed") => {}
+                    // Somebody else is storing them now, who may fail: nothing is promised, and the caller comes again.
+                    fault if fault.is("ConditionalRequestConflict") => {
+                        return Err(Fault::Throttled(fault.to_string()).into());
+                    }
                     fault => return Err(fault.into()),
                 },
             }

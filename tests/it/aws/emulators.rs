@@ -29,8 +29,12 @@ pub(crate) struct Place {
     /// For clients with other counters.
     pub(crate) options: AwsOptions,
     /// Where DynamoDB is.
+    pub(crate) dynamodb: SocketAddr,
+    /// The same for clients.
     pub(crate) dynamodb_url: String,
     /// Where all else is.
+    pub(crate) others: SocketAddr,
+    /// The same for clients.
     pub(crate) others_url: String,
 }
 
@@ -47,8 +51,9 @@ pub(crate) fn place() -> Place {
     static RUNNING: OnceLock<Emulators> = OnceLock::new();
     let running = RUNNING.get_or_init(start);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let dynamodb_url = format!("http://{}", running.dynamodb);
-    let others_url = format!("http://{}", running.s3);
+    let (dynamodb, others) = (running.dynamodb, running.s3);
+    let dynamodb_url = format!("http://{dynamodb}");
+    let others_url = format!("http://{others}");
     let options = AwsOptions {
         region: Some(REGION.to_owned()),
         dynamodb_url: Some(dynamodb_url.clone()),
@@ -74,7 +79,9 @@ pub(crate) fn place() -> Place {
                 places,
                 clients,
                 options,
+                dynamodb,
                 dynamodb_url,
+                others,
                 others_url,
             }
         })
@@ -164,7 +171,10 @@ fn program(root: &Path, path: &str) -> Command {
 
 fn live(mut program: Command) -> ChildStdin {
     let mut child = program.stdin(Stdio::piped()).spawn().expect("it starts");
-    child.stdin.take().expect("its input is a pipe")
+    let life = child.stdin.take().expect("its input is a pipe");
+    // It ends behind this process, or is waited for.
+    std::thread::spawn(move || child.wait());
+    life
 }
 
 fn free_address() -> SocketAddr {

@@ -5,6 +5,8 @@
 mod calls;
 mod costs;
 mod emulators;
+mod faults;
 mod session;
+mod stand;
 
 pub(crate) use self::emulators::place;

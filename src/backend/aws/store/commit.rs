@@ -51,13 +51,24 @@ impl DynamoStore {
             true => token(&self.table, commit.id),
             false => data_encoding::HEXLOWER.encode(&CommitId::random(&SystemIds).0),
         };
-        let values = self.place(&commit.writes).await?;
+        let mut pauses = Pauses::new(self.patience);
+        let values = loop {
+            match self.place(&commit.writes).await {
+                Ok(values) => break values,
+                Err(error) => {
+                    let passes =
+                        matches!(error, StoreError::Throttled | StoreError::Unavailable(_));
+                    if !passes || !pauses.pause().await {
+                        return Err(error);
+                    }
+                }
+            }
+        };
         let (items, rows) = transaction(&self.table, &commit, &values)
             .map_err(|error| StoreError::Invalid(error.to_string()))?;
         if items.is_empty() {
             return Ok(Committed { repeated: false });
         }
-        let mut pauses = Pauses::new(self.patience);
         let mut lost = 0;
         loop {
             let transaction = self

@@ -1,0 +1,7 @@
+//! What stands between the AWS clients and what they talk to, so that a test decides what goes wrong.
+//!
+//! Everything here runs on threads of its own: it outlives any runtime of a test, and a process that is killed does not take it along.
+
+mod listen;
+pub(crate) mod proxy;
+mod wire;
