@@ -135,13 +135,13 @@ impl AwsClients {
         aws_sdk_secretsmanager::Client::from_conf(config.build())
     }
 
-    /// Where a service is, unless it is where AWS has it: what the profile says, else what the environment says as for every AWS tool.
+    /// Where a service is, unless it is where AWS has it: what is said of it alone goes before what is said of all.
     fn endpoint(&self, of_service: Option<&String>, name: &str) -> Option<String> {
         let from_environment = || std::env::var(format!("AWS_ENDPOINT_URL_{name}")).ok();
         of_service
             .cloned()
-            .or_else(|| self.options.endpoint_url.clone())
             .or_else(from_environment)
+            .or_else(|| self.options.endpoint_url.clone())
             .or_else(|| self.sdk.endpoint_url().map(str::to_owned))
     }
 }

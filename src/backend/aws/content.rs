@@ -1,7 +1,7 @@
 //! Content of rows, kept in S3: what the rows of one commit hold is one object, whose name is its digest.
 //!
 //! An object is stored before the commit that names it, so that no row points at bytes that are not there. What a commit that failed
-//! left is an object without a row, which does no harm and is swept. It is a store of bytes by digest as the Blobs port is one; what
+//! left is an object without a row, which does no harm. It is a store of bytes by digest as the Blobs port is one; what
 //! differs is that many rows share an object, and that what was read or written lately is kept in memory.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
@@ -118,36 +118,33 @@ impl Content {
         let digest = Sha256::digest(&bytes);
         let object = data_encoding::HEXLOWER.encode(&digest);
         let name = format!("{}{object}", prefix(partition));
-        let known = self.remembered(&name).is_some();
-        if !known {
-            let mut put = self
-                .s3
-                .put_object()
-                .bucket(&*self.bucket)
-                .key(&name)
-                .if_none_match("*")
-                .checksum_sha256(data_encoding::BASE64.encode(&digest))
-                .body(ByteStream::from(bytes.clone()));
-            if let Some(key) = &self.kms_key {
-                put = put
-                    .server_side_encryption(aws_sdk_s3::types::ServerSideEncryption::AwsKms)
-                    .ssekms_key_id(&**key)
-                    .bucket_key_enabled(true);
-            }
-            match for_purpose(Purpose::Content, put.send()).await {
-                Ok(_) => {}
-                Err(error) => match Fault::of(&error) {
-                    // The same bytes are there.
-                    fault if fault.is("PreconditionFailed") => {}
-                    // Somebody else is storing them now, who may fail: nothing is promised, and the caller comes again.
-                    fault if fault.is("ConditionalRequestConflict") => {
-                        return Err(Fault::Throttled(fault.to_string()).into());
-                    }
-                    fault => return Err(fault.into()),
-                },
-            }
-            self.remember(name, bytes);
+        let mut put = self
+            .s3
+            .put_object()
+            .bucket(&*self.bucket)
+            .key(&name)
+            .if_none_match("*")
+            .checksum_sha256(data_encoding::BASE64.encode(&digest))
+            .body(ByteStream::from(bytes.clone()));
+        if let Some(key) = &self.kms_key {
+            put = put
+                .server_side_encryption(aws_sdk_s3::types::ServerSideEncryption::AwsKms)
+                .ssekms_key_id(&**key)
+                .bucket_key_enabled(true);
         }
+        match for_purpose(Purpose::Content, put.send()).await {
+            Ok(_) => {}
+            Err(error) => match Fault::of(&error) {
+                // The same bytes are there.
+                fault if fault.is("PreconditionFailed") => {}
+                // Somebody else is storing them now, who may fail: nothing is promised, and the caller comes again.
+                fault if fault.is("ConditionalRequestConflict") => {
+                    return Err(Fault::Throttled(fault.to_string()).into());
+                }
+                fault => return Err(fault.into()),
+            },
+        }
+        self.remember(name, bytes);
         let mut from_byte = 0;
         let places = values.iter().map(|value| {
             let size_bytes = value.len() as u64;

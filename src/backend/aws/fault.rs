@@ -119,6 +119,11 @@ fn of_service(code: Option<&str>, message: &str, status: u16) -> Fault {
             | "UnrecognizedClientException"
             | "InvalidAccessKeyId"
             | "SignatureDoesNotMatch"
+            | "InvalidSignatureException"
+            | "MissingAuthenticationToken"
+            | "MissingAuthenticationTokenException"
+            // A clock that is wrong makes every signature wrong.
+            | "RequestTimeTooSkewed"
             | "RequestExpired"
             | "AuthFailure",
             _,
