@@ -102,7 +102,7 @@ fn configuration_errors_name_the_line_and_the_way_out() {
             "profile",
             "default_profile = 'wrok'\n[profile.work]\nkind = 'local'\n",
         ),
-        ("kind", "[profile.default]\nkind = 'aws'\n"),
+        ("kind", "[profile.default]\nkind = 'cloud'\n"),
         (
             "secret",
             "[profile.default.provider]\nkind = 'responses'\napi_key_env = 'sk-planted'\n",

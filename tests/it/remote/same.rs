@@ -86,6 +86,9 @@ fn comparable(env: &TestEnv, ran: &Ran) -> (String, i32) {
             r"\d{4}-\d\d-\d\d \d\d:\d\d(:\d\d)?( [+-]\d\d:\d\d)?( \([^)]*\))?",
             "[time]",
         ),
+        // What a command printed counts, and so does how long it took.
+        (r#"((?:input|total)_tokens"?: ?)\d+"#, "$1[number]"),
+        (r"(?m)^(tokens\s+)\d+$", "$1[number]"),
         (r"  +", "  "),
     ] {
         let regex = regex::Regex::new(pattern).expect("a pattern");

@@ -48,7 +48,7 @@ fn keys_of_one_kind_of_profile_are_none_of_the_other() {
             "[profile.x]\nkind = \"api\"\nbase_url = \"https://a.example/v1\"\n[profile.x.sandbox]\nnetwork = \"enabled\"",
             "RT-0211",
             "/c/config.toml:4: `profile.x.sandbox` is not a known key",
-            "keys here: kind, base_url, key_env, key_file, key_command, ca_file, timeout_s, read_only, provider",
+            "`sandbox` belongs to profiles of kind \"local\" or \"aws\"",
         ),
         (
             "[profile.x]\nkind = \"api\"\nbase_url = \"https://a.example/v1\"\ndata_dir = \"/d\"",
