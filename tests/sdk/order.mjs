@@ -9,6 +9,7 @@ export class Order {
   #done = new Set();
   #turn = null; // the root Turn that is running
   #begun = false;
+  #answered = false; // a client was needed, and had given its answer when that was told
 
   /** `creation`: whether it is the stream of a Session's creation. `whole`: whether it begins with the Session or between Turns. */
   constructor({ creation, whole }) {
@@ -40,11 +41,15 @@ export class Order {
         return `the Turn is completed, and Items are not: ${[...this.#open.keys()]}`;
       }
       this.#open.clear();
+      this.#answered = false;
     } else if (event.type === 'agent.session.idle') {
+      if (this.#answered) return 'nothing answered what was required';
       if (this.#turn) return `idle before the end of ${this.#turn}`;
       if (event.session.required_actions.length > 0) return 'idle with required actions';
     } else if (event.type === 'agent.session.requires_action') {
-      if (event.session.required_actions.length === 0) return 'requires_action without one';
+      if (this.#answered) return 'nothing answered what was required';
+      // What was answered before the event is sent is not asked for again; then the answer follows.
+      this.#answered = event.session.required_actions.length === 0;
     }
     return null;
   }
@@ -53,6 +58,7 @@ export class Order {
     if (event.type === `${TURN}item.added`) {
       const { id, type, role } = event.item;
       const input = role === 'user' || type === 'function_call_output';
+      if (type === 'function_call_output') this.#answered = false;
       if (input !== (event.output_index === null)) return 'output_index is null exactly for input Items';
       if (input) return null;
       if (this.#open.has(id) || this.#done.has(id)) return `Item ${id} is added twice`;
