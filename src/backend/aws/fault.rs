@@ -5,7 +5,6 @@ use std::error::Error;
 use aws_credential_types::provider::error::CredentialsError;
 use aws_smithy_runtime_api::client::orchestrator::HttpResponse;
 use aws_smithy_runtime_api::client::result::SdkError;
-use aws_smithy_types::error::display::DisplayErrorContext;
 use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 
 /// Why a request did not succeed. Only [`Fault::Uncertain`] may have had its effect.
@@ -54,10 +53,10 @@ impl Fault {
             }
             SdkError::ConstructionFailure(_) => Fault::Refused {
                 code: "InvalidRequest".to_owned(),
-                message: DisplayErrorContext(error).to_string(),
+                message: in_words(error),
             },
             SdkError::DispatchFailure(failure) => {
-                let words = DisplayErrorContext(error).to_string();
+                let words = in_words(error);
                 let source = failure
                     .as_connector_error()
                     .map(|e| e as &(dyn Error + 'static));
@@ -68,7 +67,7 @@ impl Fault {
                 }
             }
             // A time that is over, an answer that can't be read, and whatever the clients will call their failures later.
-            _ => Fault::Uncertain(DisplayErrorContext(error).to_string()),
+            _ => Fault::Uncertain(in_words(error)),
         }
     }
 
@@ -159,6 +158,14 @@ fn never_connected(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
+/// An error and what led to it, for a person: no structure of any client.
+fn in_words(error: &(dyn Error + 'static)) -> String {
+    let mut words: Vec<String> = causes(error).map(ToString::to_string).collect();
+    // What repeats its cause says it once.
+    words.dedup();
+    words.join(": ")
+}
+
 /// An error, and what led to it.
 fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     let mut next = Some(error);
@@ -210,6 +217,20 @@ mod tests {
         }
         let ours = of_service(Some("ValidationException"), "", 400);
         assert_eq!(ours.not_set_up(), None);
+    }
+
+    #[test]
+    fn what_led_to_an_error_is_told_in_words_and_once() {
+        #[derive(Debug, thiserror::Error)]
+        #[error("outer")]
+        struct Outer(#[source] std::io::Error);
+        let error = Outer(std::io::Error::other("inner"));
+        assert_eq!(in_words(&error), "outer: inner");
+        #[derive(Debug, thiserror::Error)]
+        #[error("inner")]
+        struct Same(#[source] std::io::Error);
+        let error = Same(std::io::Error::other("inner"));
+        assert_eq!(in_words(&error), "inner");
     }
 
     #[test]
