@@ -14,6 +14,7 @@ mod recovery;
 #[path = "../setting.rs"]
 mod setting;
 mod table;
+mod texts;
 mod turns;
 mod world;
 

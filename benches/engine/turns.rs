@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use rat_things::backend::memory::environments::{Scripted, ScriptedEnvironments};
@@ -13,6 +14,7 @@ use crate::accepts;
 use crate::floor::{median, percentile};
 use crate::setting::{micros, runtime};
 use crate::table::{Budget, Table, number};
+use crate::texts::{Like, text};
 use crate::world::{Working, World};
 
 /// Clients that are measured beside a lone one.
@@ -214,40 +216,71 @@ pub fn measure(dir: &Path, table: &Table, size: Size) -> io::Result<()> {
     Ok(())
 }
 
+/// Two thousand bytes of question, six thousand of a command's output, a thousand of answer; and how many those are.
+struct LongText(Like);
+
+impl LongText {
+    const OUTPUT_BYTES: usize = 6_000;
+
+    fn message(&self, n: usize) -> String {
+        let of = |part: u64, bytes| text(self.0, n as u64 * 2 + part, bytes);
+        let (question, answer) = (of(0, 2_000), of(1, 1_000));
+        format!("{question}\n@exec ls -l {n}\n@say {answer}")
+    }
+
+    fn outputs(&self) -> ScriptedEnvironments {
+        let like = self.0;
+        let seed = AtomicU64::new(1 << 32);
+        ScriptedEnvironments::new(move |_, _| {
+            let seed = seed.fetch_add(1, Ordering::Relaxed);
+            Scripted::ok(text(like, seed, Self::OUTPUT_BYTES))
+        })
+    }
+
+    fn bytes(&self, turns: usize) -> f64 {
+        (turns * (self.message(turns).len() + "ls -l 1000".len() + Self::OUTPUT_BYTES + 1_000))
+            as f64
+    }
+}
+
+/// A Session of so many Turns, in a store of its own that is closed when it is answered.
+fn long_session(root: &Path, texts: &LongText, turns: usize) -> io::Result<SessionId> {
+    runtime()?.block_on(async {
+        let world = World::open(root).await?;
+        let working = world.work(texts.outputs())?;
+        let session = world.sessions(1).await?.remove(0);
+        for n in 0..turns {
+            working.turn(&session, &texts.message(n)).await?;
+        }
+        Ok(session)
+    })
+}
+
 /// A Session's late Turns against a new Session's first ones, in turns; then the bytes that the long one took.
 pub fn measure_long(dir: &Path, table: &Table, size: Size) -> io::Result<()> {
     let root = dir.join("long");
     let turns = size.of(LONG, 60);
-    // Two thousand bytes of question, six thousand of a command's output, a thousand of answer.
-    let text = |n: usize| {
-        let question = accepts::thousand();
-        format!("{question}{question}\n@exec ls -l {n}\n@say {question}")
-    };
-    let user_bytes = turns * (text(turns).len() + "ls -l 1000".len() + 6_000 + 1_000);
-    let alone = runtime()?.block_on(async {
-        let world = World::open(&root).await?;
-        let working = world.work(instant(6_000))?;
-        let old = world.sessions(1).await?;
-        for n in 0..turns - size.of(100, 20) {
-            working.turn(&old[0], &text(n)).await?;
-        }
-        drop(working);
-        Ok::<_, io::Error>(old)
-    })?;
-    // The store is closed by now, so the log is folded into the database.
-    let disk = bytes_below(&root)? as f64;
     let at = turns - size.of(100, 20);
-    let disk_ratio = disk / (user_bytes as f64 * at as f64 / turns as f64);
+    let texts = LongText(Like::Prose);
+    let old = long_session(&root, &texts, at)?;
+    // The store is closed by now, so the log is folded into the database.
+    let disk_ratio = bytes_below(&root)? as f64 / texts.bytes(at);
+    let noise = (LongText(Like::Noise), dir.join("noise"), size.of(300, 30));
+    long_session(&noise.1, &noise.0, noise.2)?;
+    let noise_ratio = bytes_below(&noise.1)? as f64 / noise.0.bytes(noise.2);
     let (mut first, mut late) = (Sample::default(), Sample::default());
     runtime()?.block_on(async {
         let world = World::open(&root).await?;
-        let working = world.work(instant(6_000))?;
+        let working = world.work(texts.outputs())?;
         // One Turn warms up whatever is opened on first use.
-        working.turn(&world.sessions(1).await?[0], &text(0)).await?;
+        working
+            .turn(&world.sessions(1).await?[0], &texts.message(0))
+            .await?;
         for n in at..turns {
-            late.take(&world, &working, &alone[0], &text(n)).await?;
+            late.take(&world, &working, &old, &texts.message(n)).await?;
             let fresh = world.sessions(1).await?;
-            first.take(&world, &working, &fresh[0], &text(n)).await?;
+            let message = texts.message(n);
+            first.take(&world, &working, &fresh[0], &message).await?;
         }
         Ok::<_, io::Error>(())
     })?;
@@ -275,8 +308,9 @@ pub fn measure_long(dir: &Path, table: &Table, size: Size) -> io::Result<()> {
         );
     }
     let beside = format!(
-        "{at} Turns, {} KB of text each",
-        number(user_bytes as f64 / turns as f64 / 1e3)
+        "{at} Turns, {} KB of text each; where nothing repeats in it: {} ×",
+        number(texts.bytes(1) / 1e3),
+        number(noise_ratio)
     );
     table.row(
         "bytes on disk / bytes of text",

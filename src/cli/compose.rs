@@ -29,6 +29,7 @@ use crate::backend::local::clock::SystemClock;
 use crate::backend::local::identity::LocalIdentity;
 use crate::backend::local::ids::SystemIds;
 use crate::backend::local::inventory::LocalInventory;
+pub use crate::backend::local::process::give_code_back;
 use crate::backend::local::process::{self, ProcessIdentity};
 use crate::backend::local::sandbox::{
     EnvironmentLimits, LocalEnvironments, LocalEnvironmentsConfig, init,

@@ -27,6 +27,11 @@ const COLD_BYTES: usize = 4 << 20;
 const PAGE_ROWS: usize = 256;
 /// Sessions whose past is kept in memory.
 const KEPT_SESSIONS: usize = 256;
+/// Of all of them, by [`Past::size_bytes`].
+const KEPT_BYTES: usize = 64 << 20;
+/// How many times what its harness can use is kept of a Session, after the oldest was dropped. It is dropped when this has doubled, so that what an entry
+/// costs does not depend on how many there are.
+const KEPT_FOLD: usize = 2;
 
 /// What one worker remembers of the Sessions it worked for. All of it may be dropped at any time.
 #[derive(Default)]
@@ -40,6 +45,8 @@ struct Kept {
     /// The first Item that is not in it.
     next_item: u64,
     past: Arc<Vec<Past>>,
+    /// Of `past`, by [`Past::size_bytes`].
+    size_bytes: usize,
     /// What came since.
     recent: Recent,
     used: u64,
@@ -65,21 +72,23 @@ impl Histories {
         }
     }
 
-    /// The past of a Session up to its newest Item, without the messages that wait to be handed over.
+    /// The past of a Session up to its newest Item, without the messages that wait to be handed over. Of a long one, at least the newest
+    /// `useful_bytes` of what is settled, and the newest message.
     pub async fn load(
         &self,
         core: &Core,
         session: &SessionId,
         head: &Head,
         generation: u64,
+        useful_bytes: usize,
     ) -> Result<Arc<Vec<Past>>, EngineError> {
         let known = self.lock().remove(session).filter(|kept| {
             // Another worker in between would have raised the generation twice.
             kept.generation == generation || kept.generation + 1 == generation
         });
-        let (mut past, from, recent) = match known {
-            Some(kept) => (kept.past, kept.next_item, kept.recent),
-            None => (Arc::new(Vec::new()), 1, Recent::default()),
+        let (mut past, mut size_bytes, from, recent) = match known {
+            Some(kept) => (kept.past, kept.size_bytes, kept.next_item, kept.recent),
+            None => (Arc::new(Vec::new()), 0, 1, Recent::default()),
         };
         let mut rows = match recent.rows(from, head) {
             Some(rows) => rows,
@@ -100,15 +109,11 @@ impl Histories {
             .map_or(head.next.item, |(number, _)| *number);
         let scope = core.scope(&head.owner, session);
         if !rows.is_empty() {
-            append(
-                core,
-                session,
-                &scope,
-                (rows, &recent),
-                &waiting,
-                Arc::make_mut(&mut past),
-            )
-            .await?;
+            let entries = Arc::make_mut(&mut past);
+            let known = entries.len();
+            append(core, session, &scope, (rows, &recent), &waiting, entries).await?;
+            size_bytes += entries[known..].iter().map(Past::size_bytes).sum::<usize>();
+            size_bytes = forget_oldest(entries, size_bytes, useful_bytes);
         }
         self.keep(
             session,
@@ -116,6 +121,7 @@ impl Histories {
                 generation,
                 next_item,
                 past: past.clone(),
+                size_bytes,
                 recent: Recent::default(),
                 used: 0,
             },
@@ -140,12 +146,15 @@ impl Histories {
     fn keep(&self, session: &SessionId, mut kept: Kept) {
         let mut all = self.lock();
         kept.used = all.values().map(|k| k.used).max().unwrap_or(0) + 1;
-        if all.len() >= KEPT_SESSIONS
-            && let Some(oldest) = all
-                .iter()
-                .min_by_key(|(_, k)| k.used)
-                .map(|(s, _)| s.clone())
-        {
+        let size_bytes = |all: &HashMap<SessionId, Kept>| {
+            let sizes = all.values().map(|kept| kept.size_bytes);
+            sizes.sum::<usize>() + kept.size_bytes
+        };
+        while all.len() >= KEPT_SESSIONS || size_bytes(&all) > KEPT_BYTES {
+            let oldest = all.iter().min_by_key(|(_, kept)| kept.used);
+            let Some(oldest) = oldest.map(|(session, _)| session.clone()) else {
+                break;
+            };
             all.remove(&oldest);
         }
         all.insert(session.clone(), kept);
@@ -154,6 +163,37 @@ impl Histories {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, Kept>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Drops the oldest entries of a past of `size_bytes` that has grown beyond what can be used of it, but never its newest message. Answers
+/// its size then.
+fn forget_oldest(past: &mut Vec<Past>, size_bytes: usize, useful_bytes: usize) -> usize {
+    let most_bytes = useful_bytes.saturating_mul(KEPT_FOLD);
+    if size_bytes <= most_bytes.saturating_mul(2) {
+        return size_bytes;
+    }
+    let mut left_bytes = size_bytes;
+    let mut dropped = 0;
+    for entry in past.iter() {
+        let entry_bytes = entry.size_bytes();
+        if left_bytes.saturating_sub(entry_bytes) < most_bytes {
+            break;
+        }
+        left_bytes -= entry_bytes;
+        dropped += 1;
+    }
+    let is_message = |entry: &Past| matches!(entry, Past::User { .. });
+    let has_message = past[dropped..].iter().any(is_message);
+    let message = past[..dropped].iter().rposition(is_message);
+    match message.filter(|_| !has_message) {
+        Some(at) => {
+            left_bytes += past[at].size_bytes();
+            past.swap(at, dropped - 1);
+            past.drain(..dropped - 1);
+        }
+        None => drop(past.drain(..dropped)),
+    }
+    left_bytes
 }
 
 /// Items `from..until`, oldest first; of a long past only the newest that fit the budget.
@@ -391,5 +431,63 @@ pub fn as_list(value: Value) -> Vec<Value> {
     match value {
         Value::Array(list) => list,
         other => vec![other],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(text: &str) -> Past {
+        Past::User {
+            content: vec![json!({"type": "input_text", "text": text})],
+        }
+    }
+
+    fn answer(text_bytes: usize) -> Past {
+        Past::Assistant {
+            text: "x".repeat(text_bytes),
+            phase: None,
+        }
+    }
+
+    fn any_past() -> impl Strategy<Value = Past> {
+        prop_oneof![
+            1 => "[a-z]{0,20}".prop_map(|text| message(&text)),
+            4 => (0..4_000usize).prop_map(answer),
+        ]
+    }
+
+    fn size(past: &[Past]) -> usize {
+        past.iter().map(Past::size_bytes).sum()
+    }
+
+    proptest! {
+        /// Entries come one by one, as Turns bring them.
+        #[test]
+        fn what_a_harness_can_use_and_the_newest_message_are_kept_and_not_much_more(
+            all in prop::collection::vec(any_past(), 1..80),
+            useful_bytes in 1..20_000usize,
+        ) {
+            let mut past = Vec::new();
+            let mut size_bytes = 0;
+            for (at, entry) in all.iter().enumerate() {
+                past.push(entry.clone());
+                size_bytes = forget_oldest(&mut past, size_bytes + entry.size_bytes(), useful_bytes);
+                let so_far = &all[..=at];
+                prop_assert_eq!(size_bytes, size(&past));
+                let newest = so_far.len() - past.len();
+                let message = so_far.iter().rev().find(|entry| matches!(entry, Past::User { .. }));
+                prop_assert_eq!(past.iter().rev().find(|entry| matches!(entry, Past::User { .. })), message);
+                // Only a message that is older than all else that is kept may not be in its place.
+                prop_assert_eq!(&past[1..], &so_far[newest + 1..]);
+                prop_assert!(size(&past) >= useful_bytes.min(size(so_far)));
+                let largest = 4_000 + 200;
+                prop_assert!(size(&past) <= useful_bytes * 2 * KEPT_FOLD + 2 * largest);
+            }
+        }
     }
 }

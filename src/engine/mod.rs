@@ -71,5 +71,6 @@ pub mod templates;
 pub mod turn;
 pub mod vaults;
 pub mod view;
+pub mod weight;
 pub mod work;
 pub mod writing;

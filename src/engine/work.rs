@@ -150,9 +150,10 @@ impl Live {
         let worker = Arc::clone(&self.worker);
         let head = self.loaded.head.clone();
         let history = patiently(|| {
-            worker
-                .histories
-                .load(&worker.core, &self.session, &head, self.grant.generation)
+            let (core, generation) = (&worker.core, self.grant.generation);
+            let useful_bytes = worker.harness.useful_past_bytes();
+            let histories = &worker.histories;
+            histories.load(core, &self.session, &head, generation, useful_bytes)
         })
         .await?;
         worker.histories.handed_over(&self.session, &head, &feed);

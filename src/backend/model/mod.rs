@@ -11,4 +11,3 @@ pub mod demo;
 pub mod http;
 pub mod scripted;
 pub(in crate::backend) mod scrub;
-pub mod weight;

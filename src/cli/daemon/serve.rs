@@ -28,6 +28,8 @@ const LOOK_MS: u64 = 1_000;
 const ASKED_BEFORE_LEAVING: u64 = 8;
 /// Looks from one such question to the next at most.
 const LOOKS_PER_QUESTION: u64 = 60;
+/// After so many looks at workers without work in a row, the daemon gives back what it can do without.
+const QUIET_LOOKS: u64 = 2;
 /// A worker that holds nothing but idle environments may leave after this.
 const WORKER_IDLE_MS: u64 = 300_000;
 
@@ -212,6 +214,7 @@ async fn wait(
     let mut looking = tokio::time::interval(Duration::from_millis(LOOK_MS));
     looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut idle_since: Option<Instant> = None;
+    let mut quiet_looks = 0u64;
     let looks_per_question = idle_exit.map_or(1, looks_per_question);
     for look in 0u64.. {
         tokio::select! {
@@ -221,6 +224,13 @@ async fn wait(
         compute
             .ask_idle_to_leave(WORKER_IDLE_MS, GIVE_BACK_MS)
             .await;
+        quiet_looks = match compute.idle() {
+            true => quiet_looks + 1,
+            false => 0,
+        };
+        if quiet_looks == QUIET_LOOKS {
+            compose::give_code_back();
+        }
         let Some(idle_exit) = idle_exit else { continue };
         let ask = look.is_multiple_of(looks_per_question);
         if !compute.idle() || (ask && owes_work(local).await) {

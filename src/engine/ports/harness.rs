@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::environment::Environment;
 use super::model::ModelUsage;
+use crate::engine::weight::json_bytes;
 
 /// What is asked of the harness and the run while a Turn goes on. Later values replace earlier ones; none is lost that matters,
 /// because each is stronger than the one before.
@@ -96,6 +97,37 @@ pub enum Past {
         /// The answer.
         answer: FunctionAnswer,
     },
+}
+
+impl Past {
+    /// About the bytes that it takes in a request to a model.
+    pub fn size_bytes(&self) -> usize {
+        /// Names of fields, ids, and what is said in place of an answer.
+        const FRAME_BYTES: usize = 128;
+        FRAME_BYTES
+            + match self {
+                Past::User { content } => content.iter().map(json_bytes).sum(),
+                Past::Assistant { text, .. } => text.len(),
+                Past::Reasoning { native, .. } => native.as_ref().map_or(0, json_bytes),
+                Past::Tool {
+                    arguments, outcome, ..
+                } => {
+                    arguments.len()
+                        + match outcome {
+                            ToolOutcome::Done { output } => output.len(),
+                            ToolOutcome::Unknown => 0,
+                        }
+                }
+                Past::Function {
+                    arguments, output, ..
+                } => {
+                    let answer = output.as_ref();
+                    arguments.len() + answer.map_or(0, |answer| json_bytes(&answer.output))
+                }
+                Past::Background { arguments, .. } => arguments.len(),
+                Past::Answered { answer, .. } => json_bytes(&answer.output),
+            }
+    }
 }
 
 /// What is handed to a harness while it works.
@@ -336,4 +368,9 @@ pub trait Harness: Send + Sync {
 
     /// `responses`, `codex`, …
     fn name(&self) -> &'static str;
+
+    /// How much of a long past it can use, by [`Past::size_bytes`]: it is told at least that much.
+    fn useful_past_bytes(&self) -> usize {
+        4 << 20
+    }
 }

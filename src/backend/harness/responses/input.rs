@@ -7,7 +7,6 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use crate::backend::model::weight::json_bytes;
 use crate::engine::ports::{Feed, FunctionAnswer, Past, ToolOutcome};
 
 /// What the model is told about a command whose worker was lost.
@@ -40,7 +39,7 @@ pub fn model_input(history: &[Past], feed: &[Feed]) -> Vec<Value> {
     input.items
 }
 
-/// The input items for a model, of at most about `budget_bytes`; `sizes` has what each entry takes ([`size_bytes`]). The newest entries are kept, and the newest `messages` messages
+/// The input items for a model, of at most about `budget_bytes`; `sizes` has what each entry takes ([`Past::size_bytes`]). The newest entries are kept, and the newest `messages` messages
 /// of the user (at least one) whatever their size; where something was left out, a note says so.
 pub fn fitted_input(
     history: &[&Past],
@@ -121,34 +120,6 @@ fn call_id(past: &Past) -> Option<&str> {
         | Past::Reasoning { .. }
         | Past::Answered { .. } => None,
     }
-}
-
-/// About the bytes that an entry takes in a request.
-pub fn size_bytes(past: &Past) -> usize {
-    const FRAME: usize = 64;
-    FRAME
-        + match past {
-            Past::User { content } => content.iter().map(json_bytes).sum(),
-            Past::Assistant { text, .. } => text.len(),
-            Past::Reasoning { native, .. } => native.as_ref().map_or(0, json_bytes),
-            Past::Tool {
-                arguments, outcome, ..
-            } => {
-                arguments.len()
-                    + match outcome {
-                        ToolOutcome::Done { output } => output.len(),
-                        ToolOutcome::Unknown => OUTCOME_UNKNOWN.len(),
-                    }
-            }
-            Past::Function {
-                arguments, output, ..
-            } => {
-                let answer = output.as_ref();
-                arguments.len() + answer.map_or(0, |answer| json_bytes(&answer.output))
-            }
-            Past::Background { arguments, .. } => arguments.len() + CALLED.len(),
-            Past::Answered { answer, .. } => LATE_RESULT.len() + json_bytes(&answer.output),
-        }
 }
 
 #[derive(Default)]

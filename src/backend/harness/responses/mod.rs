@@ -82,4 +82,8 @@ impl Harness for ResponsesHarness {
     fn name(&self) -> &'static str {
         "responses"
     }
+
+    fn useful_past_bytes(&self) -> usize {
+        self.options.history_budget_bytes
+    }
 }

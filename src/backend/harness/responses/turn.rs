@@ -9,11 +9,11 @@ use super::items::{self, Output};
 use super::setup::Setup;
 use super::stop::Stop;
 use super::{Options, input};
-use crate::backend::model::weight::json_bytes;
 use crate::engine::ports::{
     Environment, Feed, Fenced, Model, ModelError, Observation, Past, Steer, TurnEnd, TurnLink,
     TurnTask,
 };
+use crate::engine::weight::json_bytes;
 /// One Turn that is being worked on.
 pub struct Turn<'a> {
     model: &'a dyn Model,
@@ -227,8 +227,7 @@ impl<'a> Turn<'a> {
     fn input(&mut self, messages: usize) -> Vec<Value> {
         let log: Vec<&Past> = self.history.iter().chain(&self.since).collect();
         let unknown = log[self.sizes.len()..].iter();
-        self.sizes
-            .extend(unknown.map(|past| input::size_bytes(past)));
+        self.sizes.extend(unknown.map(|past| past.size_bytes()));
         input::fitted_input(&log, &self.sizes, self.budget_bytes, messages)
     }
 

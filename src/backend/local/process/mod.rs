@@ -8,6 +8,7 @@
 
 mod end;
 mod inherited;
+mod resident;
 
 use std::fmt;
 use std::fs;
@@ -18,6 +19,7 @@ use rustix::process::Pid;
 
 pub use self::end::EndError;
 pub use self::inherited::keep_inherited_files_from_children;
+pub use self::resident::give_code_back;
 use crate::engine::ports::Liveness;
 
 /// What every textual identity begins with.

@@ -18,6 +18,7 @@ mod keycode;
 mod moving;
 mod open;
 mod pace;
+mod packed;
 mod partitions;
 mod pen;
 mod queue;

@@ -15,6 +15,7 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 
 use super::keycode;
 use super::moving;
+use super::packed;
 use super::partitions::{Numbers, Partitions};
 use crate::engine::keys;
 use crate::engine::ports::{Change, Commit, Guard, Key, Page, Range, Record, Write};
@@ -286,6 +287,8 @@ fn place_body(
     inline_max: usize,
 ) -> rusqlite::Result<Option<i64>> {
     let wide = value.len() > inline_max;
+    let packed = wide.then(|| packed::pack(value)).flatten();
+    let value = packed.as_deref().unwrap_or(value);
     match (wide, old.and_then(|old| old.body)) {
         (false, None) => Ok(None),
         (false, Some(n)) => {
@@ -303,13 +306,16 @@ fn place_body(
     }
 }
 
-/// A record whose version and value stand in the columns from `at` on. A row without any value is damage, and the conversion
-/// error says so.
+/// A record whose version and value stand in the columns from `at` on. A row without any value is damage, as is one whose value can't be
+/// unpacked, and the conversion error says so.
 fn record(row: &Row<'_>, at: usize, key: Key) -> rusqlite::Result<Record> {
     let inline: Option<Vec<u8>> = row.get(at + 1)?;
     let value = match inline {
         Some(value) => value,
-        None => row.get(at + 2)?,
+        None => {
+            let unpacked = packed::unpack(row.get(at + 2)?);
+            unpacked.map_err(|damaged| FromSqlError::Other(damaged.into()))?
+        }
     };
     Ok(Record {
         key,

@@ -1,7 +1,8 @@
 //! The schema and its versions: a list of steps, each from one version to the next, applied in one transaction.
 //!
 //! `k` is narrow and clustered: a Session's rows share a leaf, so a commit touches few pages. Those of a long Session are moved to
-//! `past` from time to time. Values too wide for either go to `body`, whose rows are appended at the right edge. Pages touched per
+//! `past` from time to time. Values too wide for either go to `body`, whose rows are appended at the right edge,
+//! packed where that saves something. Pages touched per
 //! commit decide what a commit costs. `part` has the numbers of the partitions.
 
 use rusqlite::functions::FunctionFlags;
@@ -64,6 +65,8 @@ pub(super) const STEPS: &[Step] = &[
     ) WITHOUT ROWID;
     CREATE VIEW every AS SELECT * FROM k UNION ALL SELECT * FROM past;
 ",
+    // Values in `body` may be packed from here on (see `packed`), which no older program could read.
+    "",
 ];
 
 /// What a database file says about itself.

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use self::directive::Directive;
 use self::program::{Part, Program, Step};
-use super::weight::json_bytes;
 use crate::engine::ports::{Model, ModelError, ModelEvent, ModelRequest, ModelStream, ModelUsage};
+use crate::engine::weight::json_bytes;
 
 /// History that is worth giving to this model: it reads only what it needs to know where it stands. A harness that gives it more
 /// makes the thousandth Turn of a Session dearer than the first, for nothing.

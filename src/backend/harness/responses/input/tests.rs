@@ -254,7 +254,7 @@ fn call_ids_are_made_unique() {
 }
 
 fn sizes(history: &[&Past]) -> Vec<usize> {
-    history.iter().map(|past| size_bytes(past)).collect()
+    history.iter().map(|past| past.size_bytes()).collect()
 }
 
 fn fitted(history: &[Past], budget_bytes: usize) -> Vec<Value> {
