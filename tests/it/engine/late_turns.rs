@@ -107,15 +107,35 @@ async fn the_next_turn_reads_only_what_the_one_before_it_added() {
     let kept = Histories::default();
     for turn in 2..=4 {
         let head = claimed(&head, turn);
-        let past = kept.load(&core, &session, &head, turn).await;
+        let past = kept.load(&core, &session, &head, turn, ALL).await;
         let fresh = Histories::default();
-        let anew = fresh.load(&world.core, &session, &head, turn).await;
+        let anew = fresh.load(&world.core, &session, &head, turn, ALL).await;
         let (past, anew) = (past.expect("read"), anew.expect("read"));
         assert_eq!(past.len() as u64, 2 * (turn - 1));
         assert_eq!(past, anew);
     }
     let ranges = noted.ranges.lock().expect("no test panics with it");
     assert_eq!(*ranges, [keys::item(1), keys::item(3), keys::item(5)]);
+}
+
+/// More than these Sessions have.
+const ALL: usize = 1 << 20;
+
+#[tokio::test(start_paused = true)]
+async fn of_a_long_past_a_worker_keeps_what_its_harness_can_use() {
+    let (world, session, last, _noted, core) = four_turns().await;
+    let kept = Histories::default();
+    for turn in 1..=4 {
+        let head = claimed(&last, turn);
+        let past = kept.load(&core, &session, &head, turn, 1).await;
+        let past = past.expect("read");
+        let fresh = Histories::default();
+        let whole = fresh.load(&world.core, &session, &head, turn, ALL).await;
+        let whole = whole.expect("read");
+        // The newest answer, and the message that it is an answer to.
+        assert_eq!(past.len(), whole.len().min(2));
+        assert!(whole.ends_with(&past));
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -125,9 +145,9 @@ async fn what_a_worker_wrote_and_handed_over_itself_it_does_not_read_back() {
     let partition = keys::session_partition(&session);
     for turn in 1..=4 {
         let head = claimed(&last, turn);
-        let past = kept.load(&core, &session, &head, turn).await;
+        let past = kept.load(&core, &session, &head, turn, ALL).await;
         let fresh = Histories::default();
-        let anew = fresh.load(&world.core, &session, &head, turn).await;
+        let anew = fresh.load(&world.core, &session, &head, turn, ALL).await;
         assert_eq!(past.expect("read"), anew.expect("read"));
         // The Run gives its agent the message and commits the answer.
         let content = vec![json!({
@@ -158,10 +178,10 @@ async fn what_a_worker_did_not_write_it_reads() {
     let (_world, session, last, noted, core) = four_turns().await;
     let kept = Histories::default();
     let head = claimed(&last, 1);
-    let first = kept.load(&core, &session, &head, 1).await;
+    let first = kept.load(&core, &session, &head, 1, ALL).await;
     assert_eq!(first.expect("read").len(), 0);
     // Somebody else told the agent its message, and committed its answer.
-    let second = kept.load(&core, &session, &claimed(&last, 2), 2).await;
+    let second = kept.load(&core, &session, &claimed(&last, 2), 2, ALL).await;
     assert_eq!(second.expect("read").len(), 2);
     let ranges = noted.ranges.lock().expect("no test panics with it");
     assert_eq!(*ranges, [keys::item(1)]);

@@ -120,9 +120,9 @@ async fn damage_below_the_records_is_named_and_the_rest_is_looked_at() {
     let place = Place::new().await;
     let file = Connection::open(place.dir.path().join("store.db")).expect("opens");
     let item = Key::new(keys::session_partition(&place.busy), keys::item(2));
-    // Wide enough to be kept apart from its key.
+    // Wide enough to be kept apart from its key, and too short to be packed.
     let mut value = place.row(&item).await.expect("is there").value;
-    value.resize(4_000, b' ');
+    value.resize(1_500, b' ');
     place.put(item, value.clone()).await;
     let lost = file.execute("DELETE FROM body WHERE v = ?1", [&value]);
     assert_eq!(lost, Ok(1));
