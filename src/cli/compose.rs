@@ -29,7 +29,6 @@ use crate::backend::local::clock::SystemClock;
 use crate::backend::local::identity::LocalIdentity;
 use crate::backend::local::ids::SystemIds;
 use crate::backend::local::inventory::LocalInventory;
-pub use crate::backend::local::process::give_code_back;
 use crate::backend::local::process::{self, ProcessIdentity};
 use crate::backend::local::sandbox::{
     EnvironmentLimits, LocalEnvironments, LocalEnvironmentsConfig, init,
@@ -478,6 +477,11 @@ pub fn harness(settings: &Settings) -> Result<Arc<dyn Harness>, CliError> {
         options.history_budget_bytes = demo::HISTORY_BYTES;
     }
     Ok(Arc::new(ResponsesHarness::new(model(settings)?, options)))
+}
+
+/// Gives the memory back that this process can do without while it waits.
+pub fn give_code_back() {
+    process::give_code_back();
 }
 
 /// Who this process is, in the form that any other can check.
