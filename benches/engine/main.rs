@@ -1,13 +1,15 @@
 //! What the engine costs on the local world, as one table: each figure beside what it was compared with in the same run, and its budget.
 //!
-//! `cargo bench --bench engine` measures everything; `-- accepts`, `slow`, `processes`, `turns`, `long`, `recovery` and `programs`
-//! measure a part, and `--quick` only shows that the bench works. With real-time priority where that is permitted. The data is
+//! `cargo bench --bench engine` measures everything; `-- accepts`, `slow`, `processes`, `turns`, `long`, `recovery`, `programs` and
+//! `peers` measure a part, and `--quick` only shows that the bench works. With real-time priority where that is permitted. The data is
 //! under `TMPDIR`, which should be on the disk that is meant. What the rows mean is in docs/performance.md.
 
 mod accepts;
 mod counted;
 #[path = "../floor.rs"]
 mod floor;
+mod peer;
+mod peers;
 mod programs;
 mod recovery;
 #[allow(dead_code, reason = "shared with the bench of the store")]
@@ -48,7 +50,7 @@ impl Size {
 type Part = fn(&Path, &Table, Size) -> io::Result<()>;
 
 /// All of them, in their order.
-const PARTS: [(&str, Part); 7] = [
+const PARTS: [(&str, Part); 8] = [
     ("accepts", accepts::measure),
     ("slow", accepts::measure_slow),
     ("processes", accepts::measure_processes),
@@ -56,6 +58,7 @@ const PARTS: [(&str, Part); 7] = [
     ("long", turns::measure_long),
     ("recovery", recovery::measure),
     ("programs", programs::measure),
+    ("peers", peers::measure),
 ];
 
 fn main() -> io::Result<()> {

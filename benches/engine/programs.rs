@@ -165,6 +165,12 @@ struct Resident {
     own_kib: u64,
 }
 
+/// What a daemon on a new data directory holds while it is idle, in MiB.
+pub fn idle_mib(dir: &Path) -> io::Result<Option<f64>> {
+    let resident = idle(dir, &dir.join("daemon"))?;
+    Ok(resident.map(|resident| resident.all_kib as f64 / 1024.0))
+}
+
 fn idle(dir: &Path, data: &Path) -> io::Result<Option<Resident>> {
     let mut command = program(dir, data, &["daemon", "run"]);
     let mut daemon = command

@@ -66,14 +66,14 @@ impl<'a> Since<'a> {
 }
 
 /// Commands that print `bytes` at once.
-fn instant(bytes: usize) -> ScriptedEnvironments {
+pub fn instant(bytes: usize) -> ScriptedEnvironments {
     let line = "-rw-r--r-- 1 root root 4096 a-file-with-a-name.txt\n";
     let output: String = line.chars().cycle().take(bytes).collect();
     ScriptedEnvironments::new(move |_, _| Scripted::ok(output.clone()))
 }
 
 /// One Turn in one Session after the other, by so many clients; how long each took.
-async fn load(
+pub async fn load(
     working: &Arc<Working>,
     sessions: &[SessionId],
     clients: usize,
