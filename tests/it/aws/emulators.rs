@@ -137,16 +137,36 @@ fn start() -> Emulators {
         .env("GATEWAY_PORT", s3.port().to_string());
     let lives = [live(dynoxide), live(ministack)];
     for address in [dynamodb, s3] {
-        let begun = Instant::now();
-        while TcpStream::connect(address).is_err() {
-            assert!(begun.elapsed() < LONG, "nothing listens on {address}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        wait(address);
     }
     Emulators {
         dynamodb,
         s3,
         _lives: lives,
+    }
+}
+
+/// A second opinion on EC2, started once as the others are.
+pub(crate) fn moto() -> SocketAddr {
+    static RUNNING: OnceLock<(SocketAddr, ChildStdin)> = OnceLock::new();
+    let running = RUNNING.get_or_init(|| {
+        let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../emulators");
+        let address = free_address();
+        let mut moto = program(&root, "moto/bin/moto_server");
+        moto.args(["-H", "127.0.0.1", "-p", &address.port().to_string()]);
+        let life = live(moto);
+        wait(address);
+        (address, life)
+    });
+    running.0
+}
+
+/// Until somebody listens there.
+fn wait(address: SocketAddr) {
+    let begun = Instant::now();
+    while TcpStream::connect(address).is_err() {
+        assert!(begun.elapsed() < LONG, "nothing listens on {address}");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }
 

@@ -9,7 +9,8 @@ use rat_things::engine::ports::{
 
 use super::emulators::Place;
 use super::place;
-use super::stand::proxy::{Fault, Proxy, Rule, When};
+use super::stand::proxy::{Fault, Proxy, Rule};
+use super::stand::when::When;
 
 const APPLIED: Result<Committed, StoreError> = Ok(Committed { repeated: false });
 

@@ -1,6 +1,6 @@
-//! The AWS world against emulators on loopback: dynoxide for DynamoDB, ministack for the rest.
+//! The AWS world against emulators on loopback: dynoxide for DynamoDB, a stand-in of ours for EC2, ministack for the rest.
 //!
-//! Neither is AWS. What they get wrong, as far as it matters here, is said by the tests it matters to.
+//! None is AWS. What they get wrong, as far as it matters here, is said by the tests it matters to.
 
 mod calls;
 mod costs;
@@ -9,4 +9,4 @@ mod faults;
 mod session;
 mod stand;
 
-pub(crate) use self::emulators::place;
+pub(crate) use self::emulators::{moto, place};

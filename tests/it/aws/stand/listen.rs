@@ -2,9 +2,10 @@
 
 use std::io::{self, BufReader, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+
+use rustix::net::Shutdown as Side;
 
 use super::wire::{self, Message};
 
@@ -21,7 +22,7 @@ type Open = Arc<Mutex<Vec<TcpStream>>>;
 /// Ends with its connections when it is dropped.
 pub(super) struct Listening {
     pub(super) address: SocketAddr,
-    over: Arc<AtomicBool>,
+    listener: TcpListener,
     open: Open,
     accepting: Option<JoinHandle<()>>,
 }
@@ -30,16 +31,21 @@ pub(super) struct Listening {
 pub(super) fn listen(
     reply: impl Fn(&Message) -> Reply + Send + Sync + 'static,
 ) -> io::Result<Listening> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    listen_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?, reply)
+}
+
+/// The same for somebody who listens already, wherever that is.
+pub(super) fn listen_on(
+    listener: TcpListener,
+    reply: impl Fn(&Message) -> Reply + Send + Sync + 'static,
+) -> io::Result<Listening> {
     let address = listener.local_addr()?;
-    let (over, open) = (Arc::new(AtomicBool::new(false)), Open::default());
+    let accepted = listener.try_clone()?;
+    let open = Open::default();
     let reply = Arc::new(reply);
-    let (over_too, open_too) = (Arc::clone(&over), Arc::clone(&open));
+    let open_too = Arc::clone(&open);
     let accepting = std::thread::spawn(move || {
-        for stream in listener.incoming().map_while(Result::ok) {
-            if over_too.load(Ordering::SeqCst) {
-                return;
-            }
+        for stream in accepted.incoming().map_while(Result::ok) {
             if let Ok(twin) = stream.try_clone() {
                 let mut open = open_too.lock().unwrap_or_else(PoisonError::into_inner);
                 open.push(twin);
@@ -51,7 +57,7 @@ pub(super) fn listen(
     });
     Ok(Listening {
         address,
-        over,
+        listener,
         open,
         accepting: Some(accepting),
     })
@@ -70,7 +76,11 @@ fn converse(stream: TcpStream, reply: &dyn Fn(&Message) -> Reply) -> io::Result<
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.over.store(true, Ordering::SeqCst);
+        // Nobody is accepted any more, which ends the thread that accepts. It may be in a network that nothing here gets to.
+        let _ = rustix::net::shutdown(&self.listener, Side::Both);
+        if let Some(accepting) = self.accepting.take() {
+            drop(accepting.join());
+        }
         for stream in self
             .open
             .lock()
@@ -79,11 +89,6 @@ impl Drop for Listening {
         {
             // Those that ended before are no concern.
             drop(stream.shutdown(Shutdown::Both));
-        }
-        // Wakes the accepting thread, which then sees that it is over.
-        let woken = TcpStream::connect(self.address).is_ok();
-        if let Some(accepting) = self.accepting.take().filter(|_| woken) {
-            drop(accepting.join());
         }
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Everything here runs on threads of its own: it outlives any runtime of a test, and a process that is killed does not take it along.
 
+pub(crate) mod ec2;
+pub(crate) mod host;
 mod listen;
 pub(crate) mod proxy;
+pub(crate) mod when;
 mod wire;

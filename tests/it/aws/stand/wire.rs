@@ -25,6 +25,11 @@ impl Message {
         Some(&found.1)
     }
 
+    /// The body of a message that was not sent in chunks, as a text.
+    pub(super) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
     /// The message as it came, without what only concerned the connection it came over.
     pub(super) fn bytes(&self) -> Vec<u8> {
         let mut bytes = format!("{}\r\n", self.start).into_bytes();

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::listen::{Listening, Reply, listen};
+use super::when::When;
 use super::wire::{self, Message};
 
 /// What a rule does to a request.
@@ -36,17 +37,6 @@ pub(crate) enum Fault {
     Internal,
     /// The credentials are too old.
     Expired,
-}
-
-/// Which of the requests that match.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum When {
-    /// The first is 1.
-    Nth(u64),
-    /// All of them.
-    Every,
-    /// So many of a thousand, the same ones for the same seed.
-    Chance { per_thousand: u64, seed: u64 },
 }
 
 /// A rule: the first one that applies to a request decides.
@@ -107,28 +97,12 @@ fn chosen(request: &Message, rules: &Mutex<Vec<Kept>>) -> Option<Fault> {
         }
         // Counted even if an earlier rule decides: a rule's count does not depend on its neighbours.
         kept.matched += 1;
-        if fault.is_none() && now(kept.rule.when, kept.matched) {
+        if fault.is_none() && kept.rule.when.now(kept.matched) {
             kept.applied += 1;
             fault = Some(kept.rule.fault.clone());
         }
     }
     fault
-}
-
-fn now(when: When, matched: u64) -> bool {
-    match when {
-        When::Nth(n) => matched == n,
-        When::Every => true,
-        When::Chance { per_thousand, seed } => mixed(seed, matched) % 1000 < per_thousand,
-    }
-}
-
-/// One well-mixed number for each pair (the finaliser of SplitMix64).
-fn mixed(seed: u64, n: u64) -> u64 {
-    let mut z = seed.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 fn act(request: &Message, fault: Option<Fault>, upstream: SocketAddr) -> Reply {

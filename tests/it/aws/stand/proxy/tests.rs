@@ -10,7 +10,8 @@ use aws_sdk_dynamodb::operation::transact_write_items::TransactWriteItemsError;
 use aws_sdk_s3::primitives::ByteStream;
 
 use super::super::listen::{Listening, Reply, listen};
-use super::{Fault, Proxy, Rule, When};
+use super::super::when::When;
+use super::{Fault, Proxy, Rule};
 
 /// A service to which everything succeeds, and how many requests had their effect.
 struct Service {
