@@ -59,6 +59,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             },
             read_only: settings.read_only,
             glyphs,
+            default_model: settings.default_model(),
         },
         colour: stdout.colour,
         session,

@@ -3,6 +3,10 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+mod table;
+
+pub use table::BINDINGS;
+
 /// Where a key is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -20,19 +24,34 @@ pub enum Place {
     Composer,
     /// The question before a Turn is cancelled.
     Cancel,
+    /// What a Session waits for.
+    Answer,
+    /// The result of a function that is being written.
+    AnswerText,
+    /// A Session that is about to be created.
+    Create,
+    /// The question before it is created.
+    Confirm,
+    /// Wherever text is typed.
+    Text,
     /// The help.
     Help,
 }
 
 impl Place {
     /// All of them, in the order of the help.
-    pub const ALL: [Place; 8] = [
+    pub const ALL: [Place; 13] = [
         Place::Sessions,
         Place::Filter,
         Place::Session,
         Place::Search,
         Place::Composer,
         Place::Cancel,
+        Place::Answer,
+        Place::AnswerText,
+        Place::Create,
+        Place::Confirm,
+        Place::Text,
         Place::Help,
         Place::Everywhere,
     ];
@@ -47,13 +66,26 @@ impl Place {
             Place::Search => "Search in a Session",
             Place::Composer => "Message",
             Place::Cancel => "Cancel a Turn",
+            Place::Answer => "What the Session waits for",
+            Place::AnswerText => "Result of a function",
+            Place::Create => "New Session",
+            Place::Confirm => "Create a Session",
+            Place::Text => "Text that is typed",
             Place::Help => "Help",
         }
     }
 
     /// Whether letters are text here, so that keys for everywhere are none.
-    fn takes_text(self) -> bool {
-        matches!(self, Place::Filter | Place::Search | Place::Composer)
+    pub fn takes_text(self) -> bool {
+        matches!(
+            self,
+            Place::Filter
+                | Place::Search
+                | Place::Composer
+                | Place::AnswerText
+                | Place::Create
+                | Place::Text
+        )
     }
 }
 
@@ -132,6 +164,28 @@ pub enum Action {
     LineStart,
     /// The cursor to the end of its line.
     LineEnd,
+    /// Asks how to answer what the Session waits for.
+    Answer,
+    /// Begins to write the result of a function.
+    WriteResult,
+    /// Begins to write why a function failed.
+    WriteFailure,
+    /// Approves.
+    Approve,
+    /// Denies.
+    Deny,
+    /// Dismisses the question.
+    Dismiss,
+    /// To the next one.
+    Next,
+    /// To the one before.
+    Previous,
+    /// The next choice.
+    Cycle,
+    /// Begins to describe a new Session.
+    Create,
+    /// Creates it.
+    CreateSession,
     /// Opens the help.
     Help,
     /// Reads again.
@@ -159,117 +213,6 @@ pub struct Binding {
     pub changes: bool,
 }
 
-const fn row(
-    place: Place,
-    keys: &'static [&'static str],
-    action: Action,
-    short: &'static str,
-    long: &'static str,
-) -> Binding {
-    Binding {
-        place,
-        keys,
-        action,
-        short,
-        long,
-        changes: false,
-    }
-}
-
-const fn change(
-    place: Place,
-    keys: &'static [&'static str],
-    action: Action,
-    short: &'static str,
-    long: &'static str,
-) -> Binding {
-    Binding {
-        changes: true,
-        ..row(place, keys, action, short, long)
-    }
-}
-
-/// The table. Within a place the most important key comes first: the footer is cut from the right.
-#[rustfmt::skip]
-pub const BINDINGS: &[Binding] = &[
-    row(Place::Sessions, &["enter", "l", "right"], Action::Open, "open", "open the selected Session"),
-    row(Place::Sessions, &["/"], Action::Filter, "filter", "type a filter"),
-    row(Place::Sessions, &["s"], Action::Sort, "order", "newest first, or oldest first"),
-    row(Place::Sessions, &["j", "down"], Action::Down, "", "one row down"),
-    row(Place::Sessions, &["k", "up"], Action::Up, "", "one row up"),
-    row(Place::Sessions, &["pgdn", "ctrl-d"], Action::PageDown, "", "one screen down"),
-    row(Place::Sessions, &["pgup", "ctrl-u"], Action::PageUp, "", "one screen up"),
-    row(Place::Sessions, &["g", "home"], Action::First, "", "to the first Session"),
-    row(Place::Sessions, &["G", "end"], Action::Last, "", "to the last Session"),
-    row(Place::Sessions, &["y", "Y"], Action::CopyId, "", "copy the id of the selected Session"),
-    row(Place::Sessions, &["esc"], Action::Back, "", "clear the filter"),
-    row(Place::Filter, &["enter"], Action::Accept, "filter", "take the filter"),
-    row(Place::Filter, &["esc"], Action::Back, "leave it", "leave the filter as it was"),
-    row(Place::Filter, &["backspace"], Action::Backspace, "", "delete a character"),
-    row(Place::Filter, &["ctrl-w"], Action::DeleteWord, "", "delete a word"),
-    row(Place::Filter, &["ctrl-u"], Action::DeleteToStart, "", "delete what is before the cursor"),
-    row(Place::Filter, &["ctrl-k"], Action::DeleteToEnd, "", "delete what is behind the cursor"),
-    row(Place::Filter, &["delete"], Action::Delete, "", "delete the next character"),
-    row(Place::Filter, &["left", "ctrl-b"], Action::Left, "", "one character back"),
-    row(Place::Filter, &["right", "ctrl-f"], Action::Right, "", "one character on"),
-    row(Place::Filter, &["ctrl-a", "home"], Action::LineStart, "", "to the start"),
-    row(Place::Filter, &["ctrl-e", "end"], Action::LineEnd, "", "to the end"),
-    row(Place::Session, &["esc", "h", "left"], Action::Back, "back", "end a search, or back to the Sessions"),
-    change(Place::Session, &["i", "enter"], Action::Write, "write", "write to the agent"),
-    change(Place::Session, &["x"], Action::AskCancel, "cancel turn", "cancel the active Turn (asks first)"),
-    row(Place::Session, &["z"], Action::Fold, "unfold", "unfold or fold commands and reasoning"),
-    row(Place::Session, &["/"], Action::Search, "search", "type words to search in the transcript"),
-    row(Place::Session, &["F", "G", "end"], Action::Follow, "follow", "show the newest, and stay there"),
-    row(Place::Session, &["j", "down"], Action::Down, "", "one line down"),
-    row(Place::Session, &["k", "up"], Action::Up, "", "one line up"),
-    row(Place::Session, &["pgdn", "ctrl-d"], Action::PageDown, "", "one screen down"),
-    row(Place::Session, &["pgup", "ctrl-u"], Action::PageUp, "", "one screen up"),
-    row(Place::Session, &["g", "home"], Action::First, "", "to the first Item"),
-    row(Place::Session, &["n"], Action::FindUp, "", "to the next place upwards that has the words"),
-    row(Place::Session, &["N"], Action::FindDown, "", "to the next place downwards that has the words"),
-    row(Place::Session, &["{"], Action::AskedBefore, "", "to the message of the user before"),
-    row(Place::Session, &["}"], Action::AskedNext, "", "to the next message of the user"),
-    row(Place::Session, &["y"], Action::Copy, "", "copy the text of what was found, or of the agent's newest message"),
-    row(Place::Session, &["Y"], Action::CopyId, "", "copy the id of the Session"),
-    row(Place::Search, &["enter"], Action::Accept, "search", "search upwards for the words"),
-    row(Place::Search, &["esc"], Action::Back, "leave it", "search nothing"),
-    row(Place::Search, &["backspace"], Action::Backspace, "", "delete a character"),
-    row(Place::Search, &["ctrl-w"], Action::DeleteWord, "", "delete a word"),
-    row(Place::Search, &["ctrl-u"], Action::DeleteToStart, "", "delete what is before the cursor"),
-    row(Place::Search, &["ctrl-k"], Action::DeleteToEnd, "", "delete what is behind the cursor"),
-    row(Place::Search, &["delete"], Action::Delete, "", "delete the next character"),
-    row(Place::Search, &["left", "ctrl-b"], Action::Left, "", "one character back"),
-    row(Place::Search, &["right", "ctrl-f"], Action::Right, "", "one character on"),
-    row(Place::Search, &["ctrl-a", "home"], Action::LineStart, "", "to the start"),
-    row(Place::Search, &["ctrl-e", "end"], Action::LineEnd, "", "to the end"),
-    change(Place::Composer, &["enter"], Action::Send, "send", "send the message"),
-    change(Place::Composer, &["tab"], Action::Delivery, "steer or queue", "steer the active Turn, or queue a Turn of its own"),
-    change(Place::Composer, &["ctrl-j", "alt-enter"], Action::Newline, "new line", "begin a new line"),
-    change(Place::Composer, &["ctrl-g"], Action::Editor, "editor", "write it in $VISUAL or $EDITOR"),
-    change(Place::Composer, &["esc"], Action::Back, "keep as draft", "leave; the draft is kept"),
-    change(Place::Composer, &["backspace"], Action::Backspace, "", "delete a character"),
-    change(Place::Composer, &["ctrl-w"], Action::DeleteWord, "", "delete a word"),
-    change(Place::Composer, &["ctrl-u"], Action::DeleteToStart, "", "delete what is before the cursor in its line"),
-    change(Place::Composer, &["ctrl-k"], Action::DeleteToEnd, "", "delete what is behind the cursor in its line"),
-    change(Place::Composer, &["delete"], Action::Delete, "", "delete the next character"),
-    change(Place::Composer, &["left", "ctrl-b"], Action::Left, "", "one character back"),
-    change(Place::Composer, &["right", "ctrl-f"], Action::Right, "", "one character on"),
-    change(Place::Composer, &["up"], Action::Up, "", "one line up"),
-    change(Place::Composer, &["down"], Action::Down, "", "one line down"),
-    change(Place::Composer, &["ctrl-a", "home"], Action::LineStart, "", "to the start of the line"),
-    change(Place::Composer, &["ctrl-e", "end"], Action::LineEnd, "", "to the end of the line"),
-    change(Place::Cancel, &["k", "enter", "esc"], Action::Back, "keep running", "let the Turn go on"),
-    change(Place::Cancel, &["c"], Action::CancelTurn, "cancel this turn", "cancel the Turn that is named"),
-    row(Place::Help, &["esc", "?"], Action::Back, "close", "close the help"),
-    row(Place::Help, &["j", "down"], Action::Down, "down", "one line down"),
-    row(Place::Help, &["k", "up"], Action::Up, "up", "one line up"),
-    row(Place::Everywhere, &["?"], Action::Help, "help", "this help"),
-    row(Place::Everywhere, &["q"], Action::Quit, "quit", "quit; agents go on working"),
-    row(Place::Everywhere, &["ctrl-r"], Action::Refresh, "", "read again, and draw anew"),
-    row(Place::Everywhere, &["ctrl-z"], Action::Suspend, "", "suspend to the shell; agents go on working"),
-    row(Place::Everywhere, &["ctrl-c"], Action::Quit, "", "quit; agents go on working"),
-];
-
 /// The name of a key as the table writes it; `None`: no key of the table could be it.
 pub fn key_name(key: &KeyEvent) -> Option<String> {
     let name = match key.code {
@@ -277,6 +220,7 @@ pub fn key_name(key: &KeyEvent) -> Option<String> {
         KeyCode::Enter => "enter".into(),
         KeyCode::Esc => "esc".into(),
         KeyCode::Tab => "tab".into(),
+        KeyCode::BackTab => return Some("shift-tab".into()),
         KeyCode::Backspace => "backspace".into(),
         KeyCode::Delete => "delete".into(),
         KeyCode::Left => "left".into(),
@@ -305,6 +249,7 @@ pub fn find(place: Place, key: &str, read_only: bool) -> Option<Action> {
     };
     let everywhere = !place.takes_text() || key.starts_with("ctrl-");
     here(place)
+        .or_else(|| here(Place::Text).filter(|_| place.takes_text()))
         .or_else(|| here(Place::Everywhere).filter(|_| everywhere))
         .map(|binding| binding.action)
 }

@@ -72,21 +72,11 @@ impl Composer {
         self.sending = None;
         match result {
             Ok(submitted) => {
-                let words: Vec<String> = submitted
-                    .receipt
-                    .outcomes
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect();
-                let words = match words.is_empty() {
-                    true => "accepted".to_owned(),
-                    false => words.join("; "),
-                };
                 let turn = match &submitted.goes {
                     Goes::To(turn) => Some(turn.clone()),
                     Goes::Behind(_) | Goes::Nowhere => None,
                 };
-                let receipt = format!("{} {words}", submitted.receipt.id);
+                let receipt = receipt_words(submitted);
                 self.accepted = Some((receipt.clone(), turn));
                 self.field = Field::default();
                 self.changed();
@@ -105,6 +95,17 @@ impl Composer {
             Err(trouble) => (Tone::Bad, format!("not sent: {}", trouble.words)),
         }
     }
+}
+
+/// A receipt's id, and what became of what it is for.
+pub fn receipt_words(submitted: &Submitted) -> String {
+    let outcomes = submitted.receipt.outcomes.iter();
+    let words: Vec<String> = outcomes.map(ToString::to_string).collect();
+    let words = match words.is_empty() {
+        true => "accepted".to_owned(),
+        false => words.join("; "),
+    };
+    format!("{} {words}", submitted.receipt.id)
 }
 
 /// The cancel of a Turn.

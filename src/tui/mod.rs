@@ -5,13 +5,17 @@
 //! are the world. Surprising: nothing is drawn on a clock; a frame follows only from something that changed what is shown.
 
 pub mod action;
+pub mod answer;
 pub mod composer;
 pub mod copy;
+pub mod create;
 mod edit;
 pub mod field;
 pub mod filter;
 pub mod find;
+pub mod layers;
 pub mod msg;
+pub mod reading;
 pub mod screen;
 pub mod session;
 pub mod sessions;

@@ -6,8 +6,9 @@ use crossterm::event::KeyEvent;
 
 use super::filter::Filter;
 use super::find::{FindAsk, Finding};
+use super::reading::{ReadAsk, Seen};
 use super::window::{Chunk, Where};
-use crate::api::{AgentSession, InputEvent, Item, Turn};
+use crate::api::{AgentSession, InputEvent, Item, SessionCreateParams, Turn};
 use crate::engine::error::EngineError;
 use crate::engine::ports::{DeploymentError, Signs, Submitted};
 
@@ -63,6 +64,22 @@ pub enum Msg {
         /// What a person should know of who works on it.
         note: Option<String>,
     },
+    /// A Session was created, or not.
+    Created {
+        /// Its key.
+        key: String,
+        /// It.
+        result: Result<Box<AgentSession>, Trouble>,
+        /// What a person should know of who works on it.
+        note: Option<String>,
+    },
+    /// Something was read for a screen beside the list and the transcript.
+    Read {
+        /// Which request this answers.
+        ticket: u64,
+        /// What.
+        result: Result<Box<Seen>, Trouble>,
+    },
     /// The editor was left.
     Edited(Result<String, String>),
 }
@@ -101,6 +118,20 @@ pub enum Effect {
         key: String,
         /// The input.
         event: Box<InputEvent>,
+    },
+    /// Create a Session.
+    Create {
+        /// Under this key.
+        key: String,
+        /// The request.
+        params: Box<SessionCreateParams>,
+    },
+    /// Read something for a screen beside the list and the transcript; a newer request replaces this one.
+    Read {
+        /// Repeated in the answer.
+        ticket: u64,
+        /// What.
+        ask: ReadAsk,
     },
     /// Let a person write in an editor, beginning with this.
     Edit(String),

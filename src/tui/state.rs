@@ -1,6 +1,10 @@
 //! All that the screen knows. `update` changes it, `view` draws it, and neither does anything else.
 
 use super::action::Place;
+use super::create::Create;
+use super::layers::Layer;
+use super::msg::Effect;
+use super::reading::ReadAsk;
 use super::session::{Cancelling, Open};
 use super::sessions::Sessions;
 use super::transcript;
@@ -20,6 +24,8 @@ pub struct About {
     pub read_only: bool,
     /// Characters that may leave.
     pub glyphs: Glyphs,
+    /// The model of a Session for which none is named.
+    pub default_model: Option<String>,
 }
 
 /// Idempotency keys that were never used, made from one random seed.
@@ -56,6 +62,12 @@ pub struct State {
     pub open: Option<Open>,
     /// Drafts of Sessions that were left, by id.
     pub drafts: std::collections::BTreeMap<String, super::composer::Composer>,
+    /// What lies above the list or the Session, the topmost last.
+    pub layers: Vec<Layer>,
+    /// The form of a new Session that was left.
+    pub creating: Option<Box<Create>>,
+    /// Requests of the layers that were made so far.
+    tickets: u64,
     /// The help is open, scrolled by so many lines.
     pub help: Option<usize>,
     /// Said until the next key.
@@ -78,6 +90,9 @@ impl State {
             sessions: Sessions::default(),
             open: None,
             drafts: std::collections::BTreeMap::new(),
+            layers: Vec::new(),
+            creating: None,
+            tickets: 0,
             help: None,
             notice: None,
             keys: Keys { seed, used: 0 },
@@ -91,6 +106,9 @@ impl State {
         if self.help.is_some() {
             return Place::Help;
         }
+        if let Some(layer) = self.layers.last() {
+            return layer.place();
+        }
         match &self.open {
             Some(open) if matches!(open.cancelling, Some(Cancelling::Asked(_))) => Place::Cancel,
             Some(open) if open.composer.focused => Place::Composer,
@@ -99,6 +117,13 @@ impl State {
             None if self.sessions.typing.is_some() => Place::Filter,
             None => Place::Sessions,
         }
+    }
+
+    /// A request of a layer: its ticket, and the effect.
+    pub fn reading(&mut self, ask: ReadAsk) -> (u64, Effect) {
+        self.tickets += 1;
+        let ticket = self.tickets;
+        (ticket, Effect::Read { ticket, ask })
     }
 
     /// Whether the screen is too small to be drawn.

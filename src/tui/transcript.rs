@@ -1,5 +1,6 @@
 //! Items as lines of a given width. Only what is on the screen is made into lines, and never more of one Item than [`SHOWN_BYTES`].
 
+use super::composer::Tone;
 use super::session::Open;
 use crate::api::{
     AgentContent, CallStatus, FunctionOutput, Item, MessageContent, OutputStatus, Phase,
@@ -34,6 +35,16 @@ pub enum Role {
     Warn,
     /// It went wrong.
     Bad,
+}
+
+/// How a tone looks.
+pub fn tone_role(tone: Tone) -> Role {
+    match tone {
+        Tone::Plain => Role::Text,
+        Tone::Good => Role::Good,
+        Tone::Warn => Role::Warn,
+        Tone::Bad => Role::Bad,
+    }
 }
 
 /// A line of a transcript.

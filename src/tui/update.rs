@@ -8,6 +8,7 @@ use super::copy::copyable;
 use super::field::Field;
 use super::filter::Filter;
 use super::find::Wanted;
+use super::layers::{self, Layer};
 use super::msg::{Effect, Msg, Trouble};
 use super::session::{Cancelling, Open};
 use super::state::State;
@@ -100,6 +101,18 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             state.notice = note.or(state.notice.take());
             sent(state, &session, &key, result)
         }
+        Msg::Created { key, result, note } => {
+            state.dirty = true;
+            state.notice = note.or(state.notice.take());
+            match layers::created(state, &key, &result) {
+                Some(id) => open(state, id),
+                None => Vec::new(),
+            }
+        }
+        Msg::Read { ticket, result } => {
+            layers::read(state, ticket, &result);
+            Vec::new()
+        }
         Msg::Edited(result) => {
             state.dirty = true;
             edited(state, result);
@@ -115,6 +128,10 @@ fn sent(
     result: Result<Submitted, Trouble>,
 ) -> Vec<Effect> {
     let now_ms = state.now_ms;
+    if layers::sent(state, key, &result) {
+        let open = state.open.as_mut().filter(|open| open.id == session);
+        return open.map_or_else(Vec::new, |open| open.look_at_news(now_ms));
+    }
     match state.open.as_mut().filter(|open| open.id == session) {
         Some(open) => {
             open.sent(key, result, now_ms);
@@ -128,17 +145,19 @@ fn sent(
 }
 
 fn edited(state: &mut State, result: Result<String, String>) {
-    match (result, &mut state.open) {
-        (Ok(text), Some(open)) => {
-            let mut field = Field::default();
-            match field.insert(text.trim_end_matches('\n')) {
-                true => open.composer.field = field,
-                false => state.notice = Some(TOO_LONG.into()),
-            }
-            open.composer.changed();
+    let mut field = Field::default();
+    match result {
+        Err(why) => state.notice = Some(why),
+        Ok(text) if !field.insert(text.trim_end_matches('\n')) => {
+            state.notice = Some(TOO_LONG.into());
         }
-        (Err(why), _) => state.notice = Some(why),
-        (Ok(_), None) => {}
+        Ok(_) => {
+            let field = layers::edited(state, field);
+            if let (Some(field), Some(open)) = (field, &mut state.open) {
+                open.composer.field = field;
+                open.composer.changed();
+            }
+        }
     }
 }
 
@@ -184,6 +203,12 @@ fn tick(state: &mut State, now_ms: u64) -> Vec<Effect> {
 }
 
 fn paste(state: &mut State, text: &str) {
+    if let Some(layer) = state.layers.last_mut() {
+        if !layer.insert(text) {
+            state.notice = Some(TOO_LONG.into());
+        }
+        return;
+    }
     let too_long = match (state.place(), &mut state.open, &mut state.sessions.typing) {
         (Place::Composer, Some(open), _) if open.composer.sending.is_none() => {
             open.composer.changed();
@@ -225,6 +250,7 @@ fn on_key(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
         Action::Quit => quit(state),
         Action::Suspend => vec![Effect::Suspend],
         Action::Refresh => refresh(state),
+        Action::Create => layers::open_create(state),
         found => match place {
             Place::Help => in_help(state, found),
             Place::Sessions => in_sessions(state, found),
@@ -233,7 +259,10 @@ fn on_key(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
             Place::Search => in_search(state, found),
             Place::Composer => in_composer(state, found),
             Place::Cancel => in_cancel(state, found),
-            Place::Everywhere => Vec::new(),
+            Place::Answer | Place::AnswerText | Place::Create | Place::Confirm => {
+                layers::act(state, found)
+            }
+            Place::Everywhere | Place::Text => Vec::new(),
         },
     }
 }
@@ -242,7 +271,9 @@ fn on_key(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
 fn quit(state: &mut State) -> Vec<Effect> {
     let open = state.open.iter().map(|open| &open.composer);
     let mut written = open.chain(state.drafts.values());
-    if !state.leaving && written.any(|draft| !draft.field.text().is_empty()) {
+    let in_layers = state.layers.iter().any(Layer::is_written);
+    let in_layers = in_layers || state.creating.is_some();
+    if !state.leaving && (in_layers || written.any(|draft| !draft.field.text().is_empty())) {
         state.leaving = true;
         state.notice =
             Some("a message that was not sent would be lost; the same key again quits".into());
@@ -364,6 +395,10 @@ fn in_session(state: &mut State, action: Action) -> Vec<Effect> {
         Action::CopyId => {
             let id = open.id.clone();
             copy(state, &id)
+        }
+        Action::Answer => {
+            layers::open_answer(state);
+            Vec::new()
         }
         Action::Write => {
             open.composer.focused = true;

@@ -12,8 +12,9 @@ use tokio::task::AbortHandle;
 use super::filter::Filter;
 use super::find::{FindAsk, Finding};
 use super::msg::{Effect, Look, LookAsk, Msg, Trouble};
+use super::reading::read;
 use super::window::{Chunk, Where};
-use crate::api::{AgentSession, HasId, InputEvent, Item, Page, Turn};
+use crate::api::{AgentSession, HasId, InputEvent, Item, Page, SessionCreateParams, Turn};
 use crate::engine::ports::{Deployment, Told};
 use crate::engine::read::ListQuery;
 
@@ -36,6 +37,7 @@ pub struct World {
     look: Slot,
     find: Slot,
     watch: Slot,
+    read: Slot,
 }
 
 /// One task at a time.
@@ -72,6 +74,7 @@ impl World {
             look: Slot::default(),
             find: Slot::default(),
             watch: Slot::default(),
+            read: Slot::default(),
         }
     }
 
@@ -123,6 +126,15 @@ impl World {
                 let workers = self.workers.clone();
                 tokio::spawn(send(of, session, key, *event, tell, workers));
             }
+            Effect::Create { key, params } => {
+                let workers = self.workers.clone();
+                tokio::spawn(create(of, key, *params, tell, workers));
+            }
+            Effect::Read { ticket, ask } => self.read.begin(async move {
+                let result = read(&*of, ask).await;
+                let result = result.map(Box::new).map_err(Trouble::from);
+                let _ = tell.send(Msg::Read { ticket, result }).await;
+            }),
             Effect::Edit(_) | Effect::Copy(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => {
                 return Some(effect);
             }
@@ -164,13 +176,10 @@ async fn send(
         .send(&session, &key, &[event])
         .await
         .map_err(Trouble::from);
-    let mut note = None;
-    if result.is_ok() {
-        let (answer, answered) = oneshot::channel();
-        if workers.send(answer).await.is_ok() {
-            note = answered.await.unwrap_or_default();
-        }
-    }
+    let note = match result.is_ok() {
+        true => ensure(&workers).await,
+        false => None,
+    };
     let sent = Msg::Sent {
         session,
         key,
@@ -178,6 +187,29 @@ async fn send(
         note,
     };
     let _ = tell.send(sent).await;
+}
+
+async fn create(
+    of: Arc<dyn Deployment>,
+    key: String,
+    params: SessionCreateParams,
+    tell: mpsc::Sender<Msg>,
+    workers: Workers,
+) {
+    let created = of.create_session(&key, &params).await;
+    let result = created.map(Box::new).map_err(Trouble::from);
+    let note = match result.is_ok() && params.input.is_some() {
+        true => ensure(&workers).await,
+        false => None,
+    };
+    let _ = tell.send(Msg::Created { key, result, note }).await;
+}
+
+/// Asks that somebody works on what was accepted. What a person should know of that.
+async fn ensure(workers: &Workers) -> Option<String> {
+    let (answer, answered) = oneshot::channel();
+    workers.send(answer).await.ok()?;
+    answered.await.unwrap_or_default()
 }
 
 /// The query for rows at a place, and whether they come the wrong way round.

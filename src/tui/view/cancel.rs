@@ -1,8 +1,8 @@
 //! The question before a Turn is cancelled. Its default is that nothing happens.
 
 use ratatui::layout::Rect;
-use ratatui::style::Style;
 
+use super::dialog::Dialog;
 use super::paint::Paint;
 use crate::tui::session::{Cancelling, Open};
 use crate::tui::transcript::{Role, turn_word};
@@ -12,54 +12,28 @@ pub fn draw(open: &Open, paint: &mut Paint, area: Rect) {
     let Some(Cancelling::Asked(turn)) = &open.cancelling else {
         return;
     };
+    let mut dialog = Dialog::new(area, paint.glyphs);
+    dialog.say(Role::Warn, "Cancel this turn?");
+    dialog.say(Role::Text, turn);
+    dialog.say(Role::Dim, &open.id);
     let status = open.turns.get(turn).map(|turn| turn.status);
-    let now = match status {
-        Some(status) if status.is_terminal() => {
-            format!(
+    dialog.say(
+        Role::Text,
+        &match status {
+            Some(status) if status.is_terminal() => format!(
                 "It is over already ({}): nothing is left to cancel.",
                 turn_word(status)
-            )
-        }
-        Some(status) => format!("It is {} now.", turn_word(status)),
-        None => String::new(),
-    };
-    let width = area.width.min(72);
-    let lines: [(&str, Role); 9] = [
-        ("Cancel this turn?", Role::Warn),
-        (turn, Role::Text),
-        (&open.id, Role::Dim),
-        (&now, Role::Text),
-        (
-            "Kept: the transcript, files that were written, queued turns.",
-            Role::Text,
-        ),
-        (
-            "Nothing is undone. A command that runs is stopped where it is.",
-            Role::Text,
-        ),
-        ("", Role::Text),
-        ("k  keep running (also enter, esc)", Role::Good),
-        ("c  cancel this turn", Role::Bad),
-    ];
-    let height = lines.len() as u16 + 2;
-    let place = Rect {
-        x: area.x + (area.width - width) / 2,
-        y: area.y + (area.height - height) / 2,
-        width,
-        height,
-    };
-    let inside = paint.boxed(place);
-    for (row, (words, role)) in lines.iter().enumerate() {
-        let style = match role {
-            Role::Text => Style::default(),
-            role => paint.role(*role),
-        };
-        paint.words(
-            inside.x,
-            inside.y + row as u16,
-            usize::from(inside.width),
-            words,
-            style,
-        );
-    }
+            ),
+            Some(status) => format!("It is {} now.", turn_word(status)),
+            None => String::new(),
+        },
+    );
+    let kept = "Kept: the transcript, files that were written, queued turns.";
+    dialog.say(Role::Text, kept);
+    let undone = "Nothing is undone. A command that runs is stopped where it is.";
+    dialog.say(Role::Text, undone);
+    dialog.answers();
+    dialog.say(Role::Good, "k  keep running (also enter, esc)");
+    dialog.say(Role::Bad, "c  cancel this turn");
+    dialog.draw(paint, area, 0);
 }

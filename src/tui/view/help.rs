@@ -45,9 +45,19 @@ fn lines(state: &State) -> Vec<(String, Option<String>)> {
             Place::Search,
             Place::Composer,
             Place::Cancel,
+            Place::Answer,
+            Place::AnswerText,
+            Place::Text,
             Place::Everywhere,
         ],
-        None => &[Place::Sessions, Place::Filter, Place::Everywhere],
+        None => &[
+            Place::Sessions,
+            Place::Filter,
+            Place::Create,
+            Place::Confirm,
+            Place::Text,
+            Place::Everywhere,
+        ],
     };
     for place in places {
         let mut rows = rows(*place, state.about.read_only).peekable();

@@ -1,11 +1,16 @@
 //! Draws the state. It reads and decides nothing that is not on the screen, and makes only the rows that fit.
 
+mod answer;
 mod cancel;
 mod composer;
+mod create;
+mod dialog;
 pub mod help;
+mod layers;
 mod paint;
 mod session;
 mod sessions;
+mod typed;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -61,6 +66,9 @@ pub fn draw(state: &State, colour: bool, buffer: &mut Buffer) -> Drawn {
             }
         }
         (None, None) => cursor = sessions::draw(state, &mut paint, area),
+    }
+    if state.help.is_none() && !state.layers.is_empty() {
+        cursor = layers::draw(state, &mut paint, area);
     }
     if let Some(notice) = &state.notice {
         let y = area.bottom() - 2;
@@ -124,12 +132,26 @@ fn header(state: &State, paint: &mut Paint, area: Rect) {
 fn footer(state: &State, paint: &mut Paint, area: Rect) {
     let y = area.bottom() - 1;
     let mut x = 1;
-    for binding in action::footer(state.place(), state.about.read_only) {
-        let key = binding.keys[0];
-        let cells = key.len() + 1 + binding.short.len();
-        if x + cells >= usize::from(area.width) {
+    let cells = |binding: &action::Binding| binding.keys[0].len() + 1 + binding.short.len();
+    let all: Vec<_> = action::footer(state.place(), state.about.read_only).collect();
+    // Where there is no room for all, help has the last place.
+    let (help, others): (Vec<&action::Binding>, Vec<&action::Binding>) = all
+        .into_iter()
+        .partition(|b| b.action == action::Action::Help);
+    let width = usize::from(area.width);
+    let kept: usize = help.iter().map(|b| cells(b) + 2).sum();
+    let mut shown = Vec::new();
+    let mut used = x;
+    for binding in others {
+        used += cells(binding) + 2;
+        if used + kept > width {
             break;
         }
+        shown.push(binding);
+    }
+    for binding in shown.into_iter().chain(help) {
+        let key = binding.keys[0];
+        let cells = cells(binding);
         paint.words(area.x + x as u16, y, key.len(), key, paint.bold());
         let at = area.x + (x + key.len() + 1) as u16;
         paint.words(at, y, binding.short.len(), binding.short, paint.dim());

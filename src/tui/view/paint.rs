@@ -7,7 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 use crate::text::{Glyphs, SafeText, cells, clusters, truncate};
 use crate::tui::composer::Tone;
 use crate::tui::field::Field;
-use crate::tui::transcript::Role;
+use crate::tui::transcript::{Role, tone_role};
 
 /// Draws into one frame.
 pub struct Paint<'a> {
@@ -132,11 +132,6 @@ impl Paint<'_> {
 
     /// A tone's style.
     pub fn tone(&self, tone: Tone) -> Style {
-        self.role(match tone {
-            Tone::Plain => Role::Text,
-            Tone::Good => Role::Good,
-            Tone::Warn => Role::Warn,
-            Tone::Bad => Role::Bad,
-        })
+        self.role(tone_role(tone))
     }
 }

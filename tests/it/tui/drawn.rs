@@ -41,7 +41,7 @@ pub fn drawn(state: &State, colour: bool) -> String {
 }
 
 /// One page with a screen in all sizes and glyphs.
-fn all(make: impl Fn((u16, u16), Glyphs) -> State) -> String {
+pub fn all(make: impl Fn((u16, u16), Glyphs) -> State) -> String {
     let mut page = String::new();
     for (name, glyphs) in [("unicode", Glyphs::Unicode), ("ascii", Glyphs::Ascii)] {
         for size in SIZES {

@@ -1,5 +1,7 @@
 //! The screen: decided in messages, drawn into memory, fed by a deployment of the test's own, and once with the real program in tmux.
 
+mod answer;
+mod create;
 mod drawn;
 mod fake;
 mod find;

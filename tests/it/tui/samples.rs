@@ -93,6 +93,7 @@ pub fn about(glyphs: Glyphs) -> About {
         place: "/home/me/.local/share/rat-things".into(),
         read_only: false,
         glyphs,
+        default_model: Some("demo".into()),
     }
 }
 
@@ -265,6 +266,7 @@ pub fn key(name: &str) -> Msg {
         "enter" => KeyCode::Enter,
         "esc" => KeyCode::Esc,
         "tab" => KeyCode::Tab,
+        "shift-tab" => KeyCode::BackTab,
         "backspace" => KeyCode::Backspace,
         "delete" => KeyCode::Delete,
         "left" => KeyCode::Left,

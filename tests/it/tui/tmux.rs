@@ -228,7 +228,7 @@ fn a_suspended_screen_comes_back_and_fits_a_terminal_that_was_resized() {
                 let last = screen.lines().last().unwrap_or_default();
                 let rows: usize = rows.parse().expect("a number");
                 screen.lines().count() == rows
-                    && last.contains("q quit")
+                    && last.contains("? help")
                     && screen.contains("agent    hello")
             }),
         };

@@ -1,0 +1,26 @@
+//! What lies above the list or the Session.
+
+use ratatui::layout::{Position, Rect};
+
+use super::paint::Paint;
+use super::{answer, create};
+use crate::tui::layers::Layer;
+use crate::tui::state::State;
+
+/// Draws all layers, the topmost last; answers where its cursor is.
+pub fn draw(state: &State, paint: &mut Paint, area: Rect) -> Option<Position> {
+    // Between the header and the line of notices.
+    let body = Rect {
+        y: area.y + 1,
+        height: area.height.saturating_sub(3),
+        ..area
+    };
+    let mut cursor = None;
+    for layer in &state.layers {
+        cursor = match layer {
+            Layer::Answer(of) => answer::draw(state, of, paint, body),
+            Layer::Create(of) => create::draw(state, of, paint, body),
+        };
+    }
+    cursor
+}
