@@ -1,6 +1,7 @@
 //! Names the concrete backends; no other face file may, but those below this one.
 
 pub mod account;
+pub mod setup;
 mod workers;
 
 use std::path::{Path, PathBuf};
@@ -16,7 +17,6 @@ use super::out::{CliError, codes};
 use crate::api::Extension;
 use crate::backend::aws::blobs::S3Blobs;
 use crate::backend::aws::calls::Calls;
-use crate::backend::aws::client::{AwsClients, AwsOptions};
 use crate::backend::aws::identity::StsIdentity;
 use crate::backend::aws::secrets::ManagedSecrets;
 use crate::backend::aws::store::{self as aws_store, DynamoStore};
@@ -216,17 +216,7 @@ async fn open_aws(
     aws: &AwsSettings,
     places: Places,
 ) -> Result<Local, CliError> {
-    let options = AwsOptions {
-        profile: aws.profile.clone(),
-        region: aws.region.clone(),
-        endpoint_url: aws.endpoint_url.clone(),
-        ..AwsOptions::default()
-    };
-    let clients = AwsClients::connect(&options).await.map_err(|error| {
-        CliError::new(codes::CONFIG_VALUE, error.to_string())
-            .hint("set aws.region in the profile, or AWS_REGION")
-    })?;
-    let _ = CALLS.set(clients.calls());
+    let clients = setup::clients(aws).await?;
     let principal = caller(&StsIdentity::new(&clients, aws.profile.as_deref())).await?;
     let bucket = || {
         let account = principal.name.split(':').nth(1).unwrap_or_default();

@@ -97,7 +97,7 @@ pub enum Command {
     /// The background process that gives work to workers
     #[command(subcommand)]
     Daemon(daemon::Command),
-    /// Print what a deployment takes in an AWS account
+    /// A deployment in an AWS account: look at it, set it up, do away with it, print what it takes
     #[command(subcommand)]
     Aws(aws::Command),
     /// Check this machine, the store and the configuration
@@ -240,7 +240,7 @@ fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
             Command::Runs(command) => runs::run(context, command).await,
             Command::Outbox(command) => outbox::run(context, command).await,
             Command::Daemon(command) => daemon::run(context, command).await,
-            Command::Aws(command) => aws::run(context, command),
+            Command::Aws(command) => aws::run(context, command).await,
             Command::Doctor(_) => doctor::run(context).await,
             Command::Fsck(args) => fsck::run(context, &args).await,
             Command::Config(command) => config::run(context, command),

@@ -30,6 +30,8 @@ pub struct AwsOptions {
     pub endpoint_url: Option<String>,
     /// Instead of DynamoDB's alone.
     pub dynamodb_url: Option<String>,
+    /// Instead of EC2's alone.
+    pub ec2_url: Option<String>,
     /// An access key's id and its secret, instead of what the chain finds. For emulators, which take any.
     pub credentials: Option<(String, String)>,
 }
@@ -120,6 +122,13 @@ impl AwsClients {
             .interceptor(self.calls());
         config.set_endpoint_url(endpoint);
         aws_sdk_s3::Client::from_conf(config.build())
+    }
+
+    /// Machines, and what they are made from.
+    pub fn ec2(&self) -> aws_sdk_ec2::Client {
+        let mut config = aws_sdk_ec2::config::Builder::from(&self.sdk).interceptor(self.calls());
+        config.set_endpoint_url(self.endpoint(self.options.ec2_url.as_ref(), "EC2"));
+        aws_sdk_ec2::Client::from_conf(config.build())
     }
 
     /// Who the caller is.

@@ -43,7 +43,31 @@ impl ManagedSecrets {
         ))
     }
 
-    async fn names(&self, prefix: &str) -> Result<Vec<String>, SecretError> {
+    /// Names of all values of the deployment's Sessions. What somebody else put under its name is not among them.
+    ///
+    /// # Errors
+    /// AWS did not say.
+    pub async fn of_deployment(&self) -> Result<Vec<String>, Fault> {
+        let mut names = self.names(&format!("{}/", self.deployment)).await?;
+        names.retain(|name| is_ours(name));
+        Ok(names)
+    }
+
+    /// Erases a value for good. One that is not there is erased.
+    ///
+    /// # Errors
+    /// AWS did not do it.
+    pub async fn delete(&self, name: &str) -> Result<(), Fault> {
+        let delete = self.client.delete_secret().secret_id(name);
+        let deleted = delete.force_delete_without_recovery(true).send().await;
+        match deleted.map_err(|error| Fault::of(&error)) {
+            Ok(_) => Ok(()),
+            Err(fault) if fault.is("ResourceNotFoundException") => Ok(()),
+            Err(fault) => Err(fault),
+        }
+    }
+
+    async fn names(&self, prefix: &str) -> Result<Vec<String>, Fault> {
         let begins = Filter::builder()
             .key(FilterNameStringType::Name)
             .values(prefix);
@@ -52,7 +76,7 @@ impl ManagedSecrets {
             .send();
         let mut names = Vec::new();
         while let Some(page) = pages.next().await {
-            let page = page.map_err(|error| sort(Fault::of(&error)))?;
+            let page = page.map_err(|error| Fault::of(&error))?;
             let found = page.secret_list().iter().filter_map(|secret| secret.name());
             // The filter looks at words, so that it finds more.
             names.extend(
@@ -107,19 +131,22 @@ impl Secrets for ManagedSecrets {
     async fn erase(&self, scope: &BlobScope) -> Result<(), SecretError> {
         let prefix = self.prefix(scope)?;
         let all = async {
-            for name in self.names(&prefix).await? {
-                let delete = self.client.delete_secret().secret_id(name);
-                let deleted = delete.force_delete_without_recovery(true).send().await;
-                match deleted.map_err(|error| Fault::of(&error)) {
-                    Ok(_) => {}
-                    Err(fault) if fault.is("ResourceNotFoundException") => {}
-                    Err(fault) => return Err(sort(fault)),
-                }
+            for name in self.names(&prefix).await.map_err(sort)? {
+                self.delete(&name).await.map_err(sort)?;
             }
             Ok(())
         };
         for_purpose(Purpose::Secret, all).await
     }
+}
+
+/// `<deployment>/<owner>/<Session>/<32 hexadecimal digits>`, as `put` calls a value.
+fn is_ours(name: &str) -> bool {
+    let parts: Vec<&str> = name.split('/').collect();
+    matches!(
+        parts.as_slice(),
+        [_, _, _, last] if last.len() == 32 && last.bytes().all(|byte| byte.is_ascii_hexdigit())
+    )
 }
 
 fn sort(fault: Fault) -> SecretError {

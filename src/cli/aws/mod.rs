@@ -1,5 +1,9 @@
-//! `rat-things aws …`: what a deployment takes in an AWS account, one file per verb.
+//! `rat-things aws …`: a deployment in an AWS account, one file per verb.
 
+mod destroy;
+mod init;
+mod place;
+mod plan;
 mod policy;
 mod template;
 
@@ -13,6 +17,12 @@ use super::out::{CliError, Console, Details, Format};
 /// `rat-things aws …`
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Set a deployment up, or mend it
+    Init(init::Args),
+    /// Look at what is there against what is wanted
+    Plan(plan::Args),
+    /// Do away with a deployment
+    Destroy(destroy::Args),
     /// Print the least that a role must be permitted, as an IAM policy
     Policy(policy::Args),
     /// Print the whole deployment, roles included, as a CloudFormation template
@@ -44,8 +54,11 @@ impl NameArgs {
 }
 
 /// Runs the command.
-pub fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
+pub async fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
     match command {
+        Command::Init(args) => init::run(context, &args).await,
+        Command::Plan(args) => plan::run(context, &args).await,
+        Command::Destroy(args) => destroy::run(context, &args).await,
         Command::Policy(args) => policy::run(context, &args),
         Command::Template(args) => template::run(&mut context.console, &args),
     }

@@ -74,6 +74,20 @@ pub struct AwsSettings {
     pub endpoint_url: Option<String>,
 }
 
+impl Default for AwsSettings {
+    fn default() -> AwsSettings {
+        AwsSettings {
+            profile: None,
+            region: None,
+            deployment: "rat-things".to_owned(),
+            table: None,
+            bucket: None,
+            kms_key: None,
+            endpoint_url: None,
+        }
+    }
+}
+
 /// Where an access key comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyOrigin {

@@ -54,15 +54,45 @@ impl Prompts {
     /// # Errors
     /// Usage when nobody can be asked and `--yes` was not given; negative when anything but the id was typed.
     pub fn confirm_typed(&mut self, say: &Say, action: &str, id: &str) -> Result<(), CliError> {
+        let question = format!("Type {id} to confirm:");
+        match self.answer(say, action, &question)? {
+            None => Ok(()),
+            Some(answer) if answer == id.as_bytes() => Ok(()),
+            Some(_) => Err(declined(format!("{id} was not typed"))),
+        }
+    }
+
+    /// Lets something happen only when somebody says yes; anything else, and nothing, is no. `action` is a sentence that says what will
+    /// happen.
+    ///
+    /// # Errors
+    /// Usage when nobody can be asked and `--yes` was not given; negative when the answer is no.
+    pub fn confirm(&mut self, say: &Say, action: &str) -> Result<(), CliError> {
+        match self.answer(say, action, "Go on? [y/N]")? {
+            None => Ok(()),
+            Some(answer) => match answer.to_ascii_lowercase().as_slice() {
+                b"y" | b"yes" => Ok(()),
+                _ => Err(declined("the answer was not yes".to_owned())),
+            },
+        }
+    }
+
+    /// What somebody answers; nothing, if `--yes` did.
+    fn answer(
+        &mut self,
+        say: &Say,
+        action: &str,
+        question: &str,
+    ) -> Result<Option<Vec<u8>>, CliError> {
         if self.yes {
-            return Ok(());
+            return Ok(None);
         }
         if let Some(reason) = self.refused {
             let message = format!("{action}: this needs a confirmation, and {reason}");
             return Err(CliError::new(codes::NEEDS_YES, message).hint("add --yes to confirm"));
         }
         say.plain(format!("{action}."));
-        say.ask(format!("Type {id} to confirm:"));
+        say.ask(question.to_owned());
         let mut answer = Vec::new();
         (&mut self.answers)
             .take(ANSWER_MAX_BYTES)
@@ -71,14 +101,12 @@ impl Prompts {
                 CliError::new(codes::DECLINED, format!("no answer could be read: {error}"))
                     .because(error)
             })?;
-        if answer.trim_ascii() == id.as_bytes() {
-            return Ok(());
-        }
-        Err(CliError::new(
-            codes::DECLINED,
-            format!("{id} was not typed; nothing happened"),
-        ))
+        Ok(Some(answer.trim_ascii().to_vec()))
     }
+}
+
+fn declined(why: String) -> CliError {
+    CliError::new(codes::DECLINED, format!("{why}; nothing happened"))
 }
 
 #[cfg(test)]
@@ -97,6 +125,19 @@ mod tests {
         vars: &[(&str, &str)],
         no_input: bool,
         yes: bool,
+    ) -> (Result<(), CliError>, String) {
+        let question = |prompts: &mut Prompts, say: &Say| {
+            prompts.confirm_typed(say, "Run run_a is released", "run_a")
+        };
+        put(answer, ttys, vars, [no_input, yes], question)
+    }
+
+    fn put(
+        answer: &'static str,
+        ttys: [bool; 3],
+        vars: &[(&str, &str)],
+        [no_input, yes]: [bool; 2],
+        question: impl FnOnce(&mut Prompts, &Say) -> Result<(), CliError>,
     ) -> (Result<(), CliError>, String) {
         let facts = Facts {
             ttys,
@@ -117,7 +158,7 @@ mod tests {
             Spot::default(),
         );
         let mut prompts = Prompts::reading(answer.as_bytes(), &terminal, no_input, yes);
-        let result = prompts.confirm_typed(&say, "Run run_a is released", "run_a");
+        let result = question(&mut prompts, &say);
         (result, captured.text())
     }
 
@@ -135,6 +176,23 @@ mod tests {
                 (Kind::Negative, "RT-0101"),
                 "{answer:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_plain_question_is_answered_with_yes_or_it_is_no() {
+        let put = |answer| {
+            let question = |prompts: &mut Prompts, say: &Say| prompts.confirm(say, "It is made");
+            put(answer, TTY, &[], [false, false], question)
+        };
+        for yes in ["y\n", "YES\n", " y \n"] {
+            let (result, asked) = put(yes);
+            assert!(result.is_ok(), "{yes:?}");
+            assert_eq!(asked, "It is made.\nGo on? [y/N] ");
+        }
+        for no in ["", "\n", "n\n", "yep\n"] {
+            let error = put(no).0.expect_err("declined");
+            assert_eq!(error.code, "RT-0101", "{no:?}");
         }
     }
 

@@ -7,6 +7,7 @@ mod costs;
 mod emulators;
 mod faults;
 mod session;
+mod setup;
 mod stand;
 
 pub(crate) use self::emulators::{moto, place};

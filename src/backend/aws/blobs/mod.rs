@@ -6,6 +6,7 @@
 
 mod delete;
 mod spool;
+pub(in crate::backend::aws) mod sweep;
 mod upload;
 
 use std::sync::Arc;

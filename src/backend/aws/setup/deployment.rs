@@ -20,6 +20,10 @@ pub struct Deployment {
     pub kms_key: Option<String>,
     /// The processors of its instances.
     pub architecture: Architecture,
+    /// What the table is called, if not as the deployment.
+    own_table: Option<String>,
+    /// What the bucket is called, if not after the deployment, the account and the region.
+    own_bucket: Option<String>,
 }
 
 /// The processors of instances.
@@ -95,6 +99,8 @@ impl Deployment {
             region: region.to_owned(),
             kms_key: kms_key.map(check_key).transpose()?,
             architecture,
+            own_table: None,
+            own_bucket: None,
         })
     }
 
@@ -115,17 +121,29 @@ impl Deployment {
             region: "${AWS::Region}".to_owned(),
             kms_key: kms_key.map(check_key).transpose()?,
             architecture,
+            own_table: None,
+            own_bucket: None,
         })
+    }
+
+    /// The same with a table and a bucket that are called otherwise.
+    pub fn with_places(self, table: Option<String>, bucket: Option<String>) -> Deployment {
+        Deployment {
+            own_table: table,
+            own_bucket: bucket,
+            ..self
+        }
     }
 
     /// The table of records.
     pub fn table(&self) -> &str {
-        &self.name
+        self.own_table.as_deref().unwrap_or(&self.name)
     }
 
     /// The bucket of content.
     pub fn bucket(&self) -> String {
-        format!("{}-{}-{}", self.name, self.account, self.region)
+        let after = || format!("{}-{}-{}", self.name, self.account, self.region);
+        self.own_bucket.clone().unwrap_or_else(after)
     }
 
     /// The security group and the launch template of workers, and their role and instance profile.

@@ -11,17 +11,23 @@ pub const PARTITION_KEY: &str = "p";
 pub const SORT_KEY: &str = "s";
 /// Attribute of rows that leave by themselves: seconds since 1970.
 pub const TTL_ATTRIBUTE: &str = "ttl";
+/// What encrypts objects without a key of the deployment's own.
+pub(super) const S3_KEY: &str = "SSE-S3";
 /// Days that an overwritten or deleted object is kept. Point-in-time recovery reaches back 35 days, and a table that is restored must
 /// find the content that its records name.
 pub const NONCURRENT_DAYS: i32 = 35;
 /// Days after which an upload that was never completed is thrown away. It has no record yet.
 pub const INCOMPLETE_DAYS: i32 = 7;
+/// What the lifecycle rule is called.
+pub(super) const RULE: &str = "what no record names";
 /// The disk of an instance, in GiB.
 pub const DISK_GIB: i32 = 40;
 /// The device that the image starts from.
 pub const DISK_DEVICE: &str = "/dev/xvda";
 /// What the security group says of itself.
 pub const GROUP_DESCRIPTION: &str = "Workers of rat-things: nothing comes in, HTTPS goes out";
+/// What comes in to a worker.
+pub(super) const NOTHING: &str = "nothing";
 /// The port that workers reach out to.
 pub const HTTPS_PORT: i32 = 443;
 
@@ -46,6 +52,9 @@ impl Kind {
         Kind::SecurityGroup,
         Kind::LaunchTemplate,
     ];
+
+    /// What a deployment without workers on instances consists of.
+    pub const WITHOUT_WORKERS: [Kind; 2] = [Kind::Table, Kind::Bucket];
 
     /// Its name in a plan.
     pub fn name(self) -> &'static str {
@@ -88,7 +97,8 @@ pub fn desired(deployment: &Deployment) -> Vec<Resource> {
         .collect()
 }
 
-fn resource(deployment: &Deployment, kind: Kind) -> Resource {
+/// One resource of the deployment.
+pub fn resource(deployment: &Deployment, kind: Kind) -> Resource {
     let (name, properties) = match kind {
         Kind::Table => (deployment.table().to_owned(), table(deployment)),
         Kind::Bucket => (deployment.bucket(), bucket(deployment)),
@@ -130,15 +140,16 @@ fn bucket(deployment: &Deployment) -> Vec<Property> {
     ]
 }
 
+/// The tag is given when it is made: who sets a deployment up may change only what has it.
 fn security_group(deployment: &Deployment) -> Vec<Property> {
     vec![
-        free("inbound", "nothing"),
+        free("inbound", NOTHING),
         free("outbound", outbound_words()),
-        free("tag", tag(deployment)),
+        fixed("tag", tag(deployment)),
     ]
 }
 
-/// A template is not changed but gets a version, so that nothing of it is fixed.
+/// A template is not changed but gets a version, so that nothing of it is fixed but its tag.
 fn launch_template(deployment: &Deployment) -> Vec<Property> {
     vec![
         free("image", image(deployment)),
@@ -152,7 +163,7 @@ fn launch_template(deployment: &Deployment) -> Vec<Property> {
         free("metadata service", metadata_words(1)),
         free("at shutdown", "terminate"),
         free("tag of instances", tag(deployment)),
-        free("tag", tag(deployment)),
+        fixed("tag", tag(deployment)),
     ]
 }
 
@@ -177,7 +188,12 @@ pub(super) fn key_words(partition: &str, sort: &str) -> String {
 }
 
 fn key_or_own(deployment: &Deployment) -> String {
-    match &deployment.kms_key {
+    table_key_words(deployment.kms_key.as_deref())
+}
+
+/// What encrypts a table, in words.
+pub(super) fn table_key_words(kms_key: Option<&str>) -> String {
+    match kms_key {
         Some(key) => format!("KMS, {key}"),
         None => "AWS' own key".to_owned(),
     }
@@ -185,9 +201,19 @@ fn key_or_own(deployment: &Deployment) -> String {
 
 fn bucket_encryption(deployment: &Deployment) -> String {
     match &deployment.kms_key {
-        Some(key) => format!("KMS, {key}, with a bucket key"),
-        None => "SSE-S3".to_owned(),
+        Some(key) => bucket_key_words(key, true),
+        None => S3_KEY.to_owned(),
     }
+}
+
+/// What encrypts objects, in words.
+pub(super) fn bucket_key_words(kms_key: &str, bucket_key: bool) -> String {
+    let word = if bucket_key {
+        ", with a bucket key"
+    } else {
+        ""
+    };
+    format!("KMS, {kms_key}{word}")
 }
 
 /// A bucket's lifecycle in words.

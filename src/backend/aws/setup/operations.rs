@@ -177,6 +177,12 @@ pub const OPERATIONS: &[Operation] = &[
         CARERS,
         &[("s3:ListBucketVersions", On::Bucket)],
     ),
+    call(
+        "s3",
+        "list_multipart_uploads",
+        SETTER,
+        &[("s3:ListBucketMultipartUploads", On::Bucket)],
+    ),
     // Values that nobody may see.
     call(
         "secretsmanager",
@@ -453,6 +459,12 @@ pub const OPERATIONS: &[Operation] = &[
         "delete_security_group",
         SETTER,
         &[("ec2:DeleteSecurityGroup", On::Network)],
+    ),
+    call(
+        "ec2",
+        "describe_launch_templates",
+        CARERS,
+        &[("ec2:DescribeLaunchTemplates", On::Anything)],
     ),
     call(
         "ec2",

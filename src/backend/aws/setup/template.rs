@@ -111,7 +111,7 @@ fn bucket(deployment: &Deployment) -> Value {
         "VersioningConfiguration": {"Status": "Enabled"},
         "BucketEncryption": {"ServerSideEncryptionConfiguration": [encryption]},
         "LifecycleConfiguration": {"Rules": [{
-            "Id": "what no record names",
+            "Id": RULE,
             "Status": "Enabled",
             "Prefix": "",
             "AbortIncompleteMultipartUpload": {"DaysAfterInitiation": INCOMPLETE_DAYS},

@@ -12,7 +12,7 @@ use self::read_back::found_in_template;
 use super::deployment::{Architecture, Deployment};
 use super::desired::{Kind, desired};
 use super::operations::{OPERATIONS, On};
-use super::plan::{Found, Standing, is_due, plan};
+use super::plan::{Found, Seen, Standing, is_due, plan};
 use super::policy::{Role, grants, policy};
 use super::template::template;
 
@@ -35,7 +35,9 @@ fn as_wanted(deployment: &Deployment) -> Found {
         let properties = resource.properties.into_iter();
         (
             resource.kind,
-            properties.map(|one| (one.name, one.wanted)).collect(),
+            properties
+                .map(|one| (one.name, one.wanted.into()))
+                .collect(),
         )
     };
     desired(deployment).into_iter().map(of).collect()
@@ -103,9 +105,10 @@ fn what_differs_is_changed_if_it_can_be() {
     let deployment = deployment(None);
     let mut found = as_wanted(&deployment);
     let table = found.get_mut(&Kind::Table).expect("a table");
-    table.insert("key", "id (text)".to_owned());
-    table.insert("billing", "provisioned".to_owned());
+    table.insert("key", "id (text)".into());
+    table.insert("billing", "provisioned".into());
     table.remove("point-in-time recovery");
+    table.insert("tag", Seen::Hidden("AccessDenied".to_owned()));
     let steps = plan(&desired(&deployment), &found);
     let differ: Vec<_> = steps
         .iter()
@@ -116,6 +119,7 @@ fn what_differs_is_changed_if_it_can_be() {
         ("key", Standing::Fixed, Some("id (text)")),
         ("billing", Standing::Change, Some("provisioned")),
         ("point-in-time recovery", Standing::Change, Some("not set")),
+        ("tag", Standing::Unseen, Some("AccessDenied")),
     ];
     assert_eq!(differ, expected);
     assert!(is_due(&steps));

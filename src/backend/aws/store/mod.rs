@@ -6,7 +6,7 @@
 //! has the id of the commit that put it.
 
 mod commit;
-mod pause;
+pub(in crate::backend::aws) mod pause;
 mod read;
 mod repeated;
 

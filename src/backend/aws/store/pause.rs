@@ -10,13 +10,13 @@ const FIRST_MS: u64 = 20;
 const MOST_MS: u64 = 1_000;
 
 /// The pauses of one call.
-pub(super) struct Pauses {
+pub(in crate::backend::aws) struct Pauses {
     until: Instant,
     made: u32,
 }
 
 impl Pauses {
-    pub(super) fn new(patience: Duration) -> Pauses {
+    pub(in crate::backend::aws) fn new(patience: Duration) -> Pauses {
         Pauses {
             until: Instant::now() + patience,
             made: 0,
@@ -24,7 +24,7 @@ impl Pauses {
     }
 
     /// Waits before the next attempt; `false`, at once, if there is no time for one.
-    pub(super) async fn pause(&mut self) -> bool {
+    pub(in crate::backend::aws) async fn pause(&mut self) -> bool {
         let mut chance = [0; 2];
         ids::fill(&mut chance);
         let pause = Duration::from_millis(pause_ms(self.made, u16::from_be_bytes(chance)));

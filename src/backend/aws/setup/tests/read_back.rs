@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::backend::aws::setup::desired::Kind;
-use crate::backend::aws::setup::plan::Found;
+use crate::backend::aws::setup::plan::{Found, Seen};
 
 type Words = BTreeMap<&'static str, String>;
 
@@ -13,7 +13,7 @@ type Words = BTreeMap<&'static str, String>;
 pub(super) fn found_in_template(template: &Value) -> Found {
     let properties = |name: &str| &template["Resources"][name]["Properties"];
     let policy = properties("BucketPolicy");
-    Found::from([
+    let words = [
         (Kind::Table, table(properties("Table"))),
         (Kind::Bucket, bucket(properties("Bucket"), policy)),
         (
@@ -24,7 +24,10 @@ pub(super) fn found_in_template(template: &Value) -> Found {
             Kind::LaunchTemplate,
             launch(template, properties("WorkerLaunchTemplate")),
         ),
-    ])
+    ];
+    let seen = |words: Words| words.into_iter().map(|(name, is)| (name, Seen::Is(is)));
+    let found = words.map(|(kind, words)| (kind, seen(words).collect()));
+    Found::from(found)
 }
 
 fn text(value: &Value) -> String {
