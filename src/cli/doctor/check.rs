@@ -42,6 +42,8 @@ pub(super) struct Check {
     pub(super) found: String,
     /// What to do about it, one step each.
     pub(super) fixes: Vec<String>,
+    /// It failed because nobody is logged in.
+    pub(super) auth: bool,
 }
 
 impl Check {
@@ -51,6 +53,7 @@ impl Check {
             verdict: Verdict::Ok,
             found: found.into(),
             fixes: Vec::new(),
+            auth: false,
         }
     }
 

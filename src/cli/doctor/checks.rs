@@ -32,6 +32,12 @@ pub(super) async fn all(context: &Context) -> Vec<Check> {
         root: context.settings.data_dir.value.clone(),
     };
     checks.push(disk_space(&places));
+    if context.settings.aws.is_some() {
+        checks.extend(super::aws::all(context).await);
+        if checks.iter().any(|check| check.auth) {
+            return checks;
+        }
+    }
     match compose::open(&context.settings).await {
         Ok(local) => {
             checks.push(store(&local).await);

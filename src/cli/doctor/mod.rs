@@ -1,5 +1,6 @@
 //! `doctor`: is this machine fit, and what has to be done if it is not.
 
+mod aws;
 mod check;
 mod checks;
 mod processes;
@@ -38,11 +39,14 @@ fn conclude(console: &mut Console, checks: &[Check]) -> Result<(), CliError> {
     let document = check::document(checks);
     let id = if failed.is_empty() { "ok" } else { "failed" };
     console.out.one(&document, id, || check::details(checks))?;
-    match failed.is_empty() {
-        true => Ok(()),
-        false => Err(CliError::new(
-            codes::NEGATIVE,
-            format!("not in order: {}", failed.join(", ")),
-        )),
+    if failed.is_empty() {
+        return Ok(());
     }
+    // Whoever is not let in has one thing to do before anything else can be looked at.
+    let code = match checks.iter().any(|check| check.auth) {
+        true => codes::AUTH,
+        false => codes::NEGATIVE,
+    };
+    let message = format!("not in order: {}", failed.join(", "));
+    Err(CliError::new(code, message))
 }

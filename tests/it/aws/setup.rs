@@ -46,6 +46,10 @@ impl Account {
     }
 
     fn run(&self, line: &str) -> Output {
+        self.command(line).output().expect("it runs")
+    }
+
+    fn command(&self, line: &str) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rat-things"));
         let home: &Path = self.home.path();
         let dynamodb = self.through.as_ref().unwrap_or(&self.place.dynamodb_url);
@@ -61,7 +65,7 @@ impl Account {
             .env("AWS_ENDPOINT_URL_DYNAMODB", dynamodb)
             .env("AWS_ENDPOINT_URL", &self.place.others_url)
             .stdin(Stdio::null());
-        command.output().expect("it runs")
+        command
     }
 
     /// The exit code and the JSON that was printed.
@@ -330,4 +334,64 @@ async fn a_table_of_somebody_else_is_not_touched() {
         bucket.iter().all(|line| line["standing"] == "create"),
         "{plan:#}"
     );
+}
+
+#[test]
+fn doctor_says_what_is_wrong_with_a_deployment_and_what_mends_it() {
+    let account = Account::new();
+    let doctor = |line: &str| {
+        let (code, report) = account.asked(line);
+        let checks = report["checks"].as_array().expect("checks").iter();
+        let seen = checks.map(|check| {
+            let word = |name: &str| check[name].as_str().expect("words").to_owned();
+            (word("name"), word("result"), word("message"))
+        });
+        (code, seen.collect::<Vec<_>>())
+    };
+    let of = |checks: &[(String, String, String)], name: &str| -> Vec<String> {
+        let of_it = checks.iter().filter(|(of, _, _)| of == name);
+        of_it.map(|(_, result, _)| result.clone()).collect()
+    };
+    let (code, checks) = doctor("doctor");
+    assert_eq!(code, 1, "{checks:#?}");
+    assert_eq!(of(&checks, "credentials"), ["ok"]);
+    for missing in ["table", "bucket", "store"] {
+        assert_eq!(of(&checks, missing), ["failed"], "{checks:#?}");
+    }
+    let (code, _) = account.asked("aws init --yes --without-workers");
+    assert_eq!(code, 0);
+    let (_, checks) = doctor("doctor");
+    for right in [
+        "bucket",
+        "store",
+        "security group",
+        "launch template",
+        "program",
+    ] {
+        assert_eq!(of(&checks, right), ["ok"], "{checks:#?}");
+    }
+    // Point-in-time recovery is hidden by dynoxide.
+    assert_eq!(of(&checks, "table"), ["warning"], "{checks:#?}");
+    // Workers without a program.
+    let program = account.program();
+    let (code, _) = account.asked(&format!("aws init --yes --binary {}", program.display()));
+    assert_eq!(code, 0);
+    let (_, checks) = doctor("doctor");
+    for right in ["security group", "launch template", "program"] {
+        assert_eq!(of(&checks, right), ["ok"], "{checks:#?}");
+    }
+}
+
+#[test]
+fn doctor_tells_who_is_not_logged_in_how_to_log_in() {
+    let account = Account::new();
+    let nobody = account
+        .command("doctor -o json")
+        .env_remove("AWS_ACCESS_KEY_ID")
+        .env_remove("AWS_SECRET_ACCESS_KEY")
+        .output()
+        .expect("it runs");
+    let words = String::from_utf8_lossy(&nobody.stdout).into_owned();
+    assert_eq!(nobody.status.code(), Some(4), "{nobody:?}");
+    assert!(words.contains("aws sso login"), "{words}");
 }

@@ -54,7 +54,7 @@ pub(super) fn with_ours(rules: Vec<Rule>) -> Result<Vec<Rule>, Fault> {
     let harmless = |rule: &Rule| {
         let ours = rule.id() == Some(RULE);
         let same_things = noncurrent_days(rule).is_some() || incomplete_days(rule).is_some();
-        !ours && !same_things && !(is_on(rule) && takes_what_is_current(rule))
+        !(ours || same_things || is_on(rule) && takes_what_is_current(rule))
     };
     let mut all: Vec<Rule> = rules.into_iter().filter(harmless).collect();
     let ours = Rule::builder()
