@@ -53,7 +53,7 @@ complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "keys" -d 'Acc
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "runs" -d 'Launches of workers for Sessions, and how to end a quarantine'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "outbox" -d 'What is due: the work that Sessions owe'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "daemon" -d 'The background process that gives work to workers'
-complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "aws" -d 'Print what a deployment takes in an AWS account'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "aws" -d 'A deployment in an AWS account: look at it, set it up, do away with it, print what it takes'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "doctor" -d 'Check this machine, the store and the configuration'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "fsck" -d 'Check every record and every byte that is stored, and repair what is safe to repair'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "config" -d 'The configuration in force, and where each value comes from'
@@ -1039,28 +1039,111 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l no-input -d 'Never ask; fail where an answer would be needed'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
 json\t'The Agents API resource: indented on a terminal, one line elsewhere'
 jsonl\t'One JSON object a line, each flushed when it is complete'
 yaml\t'The same value as `json`, as YAML'
 id\t'Ids only, one a line'"
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
 always\t'Even in a pipe'
 never\t'Not at all'"
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l json -d 'The same as `-o json`'
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s v -l verbose -d 'Say more on standard error; repeat for still more'
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l no-input -d 'Never ask; fail where an answer would be needed'
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -s h -l help -d 'Print help'
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -f -a "policy" -d 'Print the least that a role must be permitted, as an IAM policy'
-complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from policy template" -f -a "template" -d 'Print the whole deployment, roles included, as a CloudFormation template'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -f -a "init" -d 'Set a deployment up, or mend it'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -f -a "plan" -d 'Look at what is there against what is wanted'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -f -a "destroy" -d 'Do away with a deployment'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -f -a "policy" -d 'Print the least that a role must be permitted, as an IAM policy'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -f -a "template" -d 'Print the whole deployment, roles included, as a CloudFormation template'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l deployment -d 'Its name, which everything of it has in its own [default: the profile\'s, or rat-things]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l region -d 'Its region [default: the profile\'s, or where every AWS tool finds it]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l vpc -d 'Network of its workers [default: the account\'s default one]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l kms-key -d 'ARN of the KMS key that encrypts it [default: the profile\'s, or AWS\' own keys]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l binary -d 'The program that workers run [default: this one]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l x86-64 -d 'Run workers on Intel and AMD instead of Graviton'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l without-workers -d 'Table and bucket only, for daemons that run agents on their own machines'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l yes -d 'Do not ask'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l deployment -d 'Its name, which everything of it has in its own [default: the profile\'s, or rat-things]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l region -d 'Its region [default: the profile\'s, or where every AWS tool finds it]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l vpc -d 'Network of its workers [default: the account\'s default one]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l kms-key -d 'ARN of the KMS key that encrypts it [default: the profile\'s, or AWS\' own keys]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l binary -d 'The program that workers run [default: this one]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l x86-64 -d 'Run workers on Intel and AMD instead of Graviton'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l without-workers -d 'Table and bucket only, for daemons that run agents on their own machines'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l deployment -d 'Its name, which everything of it has in its own [default: the profile\'s, or rat-things]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l region -d 'Its region [default: the profile\'s, or where every AWS tool finds it]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l vpc -d 'Network of its workers [default: the account\'s default one]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l with-data -d 'Destroy its data, too; the name of the deployment says that it is meant' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l yes -d 'Do not ask; data is kept all the same, unless --with-data names the deployment'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l account -d 'The account, twelve digits' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l region -d 'The region [default: what AWS_REGION or AWS_DEFAULT_REGION says]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l deployment -d 'Its name, which everything of it has in its own' -r
