@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 
 use super::emulators::Place;
 use super::place;
-use super::stand::proxy::{Fault, Proxy, Rule, When};
+use super::stand::proxy::{Fault, Proxy, Rule};
+use super::stand::when::When;
 
 /// A deployment of one test, in the emulators' account.
 struct Account {

@@ -50,7 +50,8 @@ mod tests {
 7ffff7000000-7ffff7001000 r-xp 00000000 00:00 0
 nonsense
 ";
-        assert_eq!(code(maps), [0x5555_555a_0000..0x5555_5590_0000]);
+        let only = 0x5555_555a_0000..0x5555_5590_0000;
+        assert_eq!(code(maps), Vec::from([only]));
     }
 
     #[test]

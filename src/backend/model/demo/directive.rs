@@ -44,6 +44,10 @@ pub fn read(text: &str) -> Vec<Directive> {
 
 fn read_line(line: &str) -> Option<Directive> {
     let line = line.trim();
+    // Whole histories are read like this.
+    if !line.starts_with('@') {
+        return None;
+    }
     let (word, rest) = split(line);
     Some(match word {
         "@say" if !rest.is_empty() => Directive::Say(rest.to_owned()),

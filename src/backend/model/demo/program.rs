@@ -4,6 +4,7 @@
 //! item of the model takes the step that made it away. What is left is what comes next, however often the worker was lost
 //! between two calls.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
@@ -210,12 +211,12 @@ impl Program {
             return;
         }
         match step {
-            Step::Own(Part::Look) => self.seen = output,
+            Step::Own(Part::Look) => self.seen = output.into_owned(),
             // Writing the same file again does no harm, so an unknown outcome is settled by doing just that.
             Step::Own(Part::Report) if output.starts_with("outcome unknown") => {
                 self.steps.push_front(step);
             }
-            Step::Own(Part::Report) => self.saved = output,
+            Step::Own(Part::Report) => self.saved = output.into_owned(),
             _ => {}
         }
     }
@@ -229,16 +230,24 @@ fn position(id: &str) -> Option<(u64, u64)> {
     (position.1 <= position.0 && position.0 < 1_000_000).then_some(position)
 }
 
+fn part_text(part: &Value) -> &str {
+    part["text"].as_str().unwrap_or("(an image)")
+}
+
 /// The text of a string or of content parts, one part a line.
-fn text_of(content: &Value) -> String {
+fn text_of(content: &Value) -> Cow<'_, str> {
     match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => parts
-            .iter()
-            .map(|part| part["text"].as_str().unwrap_or("(an image)"))
-            .collect::<Vec<_>>()
-            .join("\n"),
-        _ => String::new(),
+        Value::String(text) => text.into(),
+        Value::Array(parts) => match parts.as_slice() {
+            [one] => part_text(one).into(),
+            parts => parts
+                .iter()
+                .map(part_text)
+                .collect::<Vec<_>>()
+                .join("\n")
+                .into(),
+        },
+        _ => "".into(),
     }
 }
 
