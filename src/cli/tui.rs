@@ -1,15 +1,18 @@
 //! `tui`: the screen over the profile's Sessions.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::{mpsc, oneshot};
 
 use super::Context;
+use super::artifacts::into_file;
 use super::compose;
 use super::deployed::Deployed;
 use super::out::{CliError, Console, Facts, OutputArgs, codes};
 use super::resolve;
 use crate::text::Glyphs;
+use crate::tui::save::{Files, NotSaved};
 use crate::tui::screen::{self, Left, Options, ScreenError};
 use crate::tui::state::About;
 
@@ -67,6 +70,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         editor: ["VISUAL", "EDITOR"]
             .iter()
             .find_map(|name| context.vars.text(name)),
+        files: files(context.vars.path("HOME")),
         now_ms: compose::now_ms,
     };
     let (workers, asked) = mpsc::channel(1);
@@ -97,6 +101,27 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         }
         Err(error @ ScreenError::Panicked) => Err(CliError::bug(error.to_string())),
     }
+}
+
+/// Puts Artifacts into files, as `artifacts get` does. `~/` is the home directory.
+fn files(home: Option<PathBuf>) -> Files {
+    Arc::new(move |mut content, ask, progress| {
+        let to = match (ask.to.strip_prefix("~/"), &home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(&ask.to),
+        };
+        Box::pin(async move {
+            // Whoever looks is told of the newest number only.
+            let written = |bytes| {
+                let _ = progress.try_send(bytes);
+            };
+            match into_file(&mut content, &to, ask.replace, written).await {
+                Ok(path) => Ok(path.display().to_string()),
+                Err(error) if error.code == codes::CONFLICT.id => Err(NotSaved::Taken),
+                Err(error) => Err(NotSaved::Because(error.to_string())),
+            }
+        })
+    })
 }
 
 /// Makes sure that somebody works on what was accepted, as often as it is asked for.

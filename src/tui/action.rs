@@ -32,6 +32,22 @@ pub enum Place {
     Create,
     /// The question before it is created.
     Confirm,
+    /// The Turns of a Session.
+    Turns,
+    /// One Item or Turn in full.
+    Inspect,
+    /// The Artifacts of a Session.
+    Artifacts,
+    /// One Artifact.
+    Preview,
+    /// The name of a file that is typed.
+    Save,
+    /// The question whether a file that is there goes.
+    SaveTaken,
+    /// A file that is being written.
+    Saving,
+    /// Wherever rows or lines are gone through in a screen of their own.
+    List,
     /// Wherever text is typed.
     Text,
     /// The help.
@@ -40,7 +56,7 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order of the help.
-    pub const ALL: [Place; 13] = [
+    pub const ALL: [Place; 21] = [
         Place::Sessions,
         Place::Filter,
         Place::Session,
@@ -51,6 +67,14 @@ impl Place {
         Place::AnswerText,
         Place::Create,
         Place::Confirm,
+        Place::Turns,
+        Place::Inspect,
+        Place::Artifacts,
+        Place::Preview,
+        Place::Save,
+        Place::SaveTaken,
+        Place::Saving,
+        Place::List,
         Place::Text,
         Place::Help,
         Place::Everywhere,
@@ -70,9 +94,30 @@ impl Place {
             Place::AnswerText => "Result of a function",
             Place::Create => "New Session",
             Place::Confirm => "Create a Session",
+            Place::Turns => "Turns",
+            Place::Inspect => "One Item or Turn",
+            Place::Artifacts => "Artifacts",
+            Place::Preview => "One Artifact",
+            Place::Save => "Save an Artifact",
+            Place::SaveTaken => "A file that is there already",
+            Place::Saving => "A file that is being written",
+            Place::List => "In lists and long texts",
             Place::Text => "Text that is typed",
             Place::Help => "Help",
         }
+    }
+
+    /// Whether its footer has room for the keys of everywhere.
+    fn has_everywhere(self) -> bool {
+        matches!(self, Place::Sessions | Place::Session) || self.is_gone_through()
+    }
+
+    /// Whether rows or lines are gone through here, in a screen of its own.
+    fn is_gone_through(self) -> bool {
+        matches!(
+            self,
+            Place::Turns | Place::Inspect | Place::Artifacts | Place::Preview | Place::List
+        )
     }
 
     /// Whether letters are text here, so that keys for everywhere are none.
@@ -84,6 +129,7 @@ impl Place {
                 | Place::Composer
                 | Place::AnswerText
                 | Place::Create
+                | Place::Save
                 | Place::Text
         )
     }
@@ -118,8 +164,30 @@ pub enum Action {
     Write,
     /// Shows the newest, and stays there.
     Follow,
-    /// Folds or unfolds commands and reasoning.
+    /// Folds or unfolds the marked Item, or all commands and reasoning.
     Fold,
+    /// Folds or unfolds all commands and reasoning.
+    FoldAll,
+    /// Marks the Item before.
+    ItemBefore,
+    /// Marks the next Item.
+    ItemNext,
+    /// To the start of this Turn, or of the one before.
+    TurnBefore,
+    /// To the start of the next Turn.
+    TurnNext,
+    /// Opens the list of Turns.
+    Turns,
+    /// Shows all of one thing.
+    Inspect,
+    /// Shows it as it is on the wire, or as words; or its bytes.
+    Json,
+    /// Opens the Artifacts.
+    Artifacts,
+    /// Asks where to save.
+    Save,
+    /// Replaces the file that is there.
+    Replace,
     /// Begins to type words to search.
     Search,
     /// To the next place upwards that has the words.
@@ -250,6 +318,7 @@ pub fn find(place: Place, key: &str, read_only: bool) -> Option<Action> {
     let everywhere = !place.takes_text() || key.starts_with("ctrl-");
     here(place)
         .or_else(|| here(Place::Text).filter(|_| place.takes_text()))
+        .or_else(|| here(Place::List).filter(|_| place.is_gone_through()))
         .or_else(|| here(Place::Everywhere).filter(|_| everywhere))
         .map(|binding| binding.action)
 }
@@ -263,8 +332,9 @@ pub fn rows(place: Place, read_only: bool) -> impl Iterator<Item = &'static Bind
 
 /// The rows that the footer of a place shows, most important first.
 pub fn footer(place: Place, read_only: bool) -> impl Iterator<Item = &'static Binding> {
-    let everywhere = matches!(place, Place::Sessions | Place::Session);
+    let everywhere = place.has_everywhere();
     rows(place, read_only)
+        .chain(rows(Place::List, read_only).filter(move |_| place.is_gone_through()))
         .chain(rows(Place::Everywhere, read_only).filter(move |_| everywhere))
         .filter(|b| !b.short.is_empty())
 }

@@ -20,6 +20,10 @@ pub enum Wanted {
     Words(String),
     /// A message of the user.
     Asked,
+    /// Any Item.
+    Any,
+    /// What a Turn begins with; only its place is known, not whether an Item is it.
+    Turn,
 }
 
 impl Wanted {
@@ -43,6 +47,8 @@ impl Wanted {
                 }
                 _ => false,
             },
+            Wanted::Any => true,
+            Wanted::Turn => false,
         }
     }
 
@@ -50,7 +56,7 @@ impl Wanted {
     pub fn is_in(&self, line: &str) -> bool {
         match self {
             Wanted::Words(words) => line.to_lowercase().contains(words),
-            Wanted::Asked => true,
+            Wanted::Asked | Wanted::Any | Wanted::Turn => true,
         }
     }
 
@@ -58,6 +64,8 @@ impl Wanted {
         match self {
             Wanted::Words(words) => format!("{words:?}"),
             Wanted::Asked => "message of the user".to_owned(),
+            Wanted::Any => "Item".to_owned(),
+            Wanted::Turn => "turn".to_owned(),
         }
     }
 }
@@ -230,7 +238,7 @@ impl Open {
     }
 
     /// To an Item that the screen holds.
-    fn show_found(
+    pub(super) fn show_found(
         &mut self,
         place: usize,
         wanted: Wanted,
@@ -249,19 +257,20 @@ impl Open {
         self.read_near_edge(size, height)
     }
 
+    /// The Item that is marked.
+    pub fn marked(&self) -> Option<&Item> {
+        let (place, _) = self.finder.found.as_ref()?;
+        self.items.rows().get(*place)
+    }
+
     /// The text that a person who copies means: of the Item that was found, or else the agent's newest message.
     pub fn copied_text(&self) -> Option<String> {
         let rows = self.items.rows();
-        let found = self
-            .finder
-            .found
-            .as_ref()
-            .and_then(|(place, _)| rows.get(*place));
         let newest = || {
             rows.iter().rev().find(
                 |item| matches!(item, Item::Message(message) if message.role == Role::Assistant),
             )
         };
-        found.or_else(newest).map(text_of)
+        self.marked().or_else(newest).map(text_of)
     }
 }

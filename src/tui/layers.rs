@@ -1,14 +1,28 @@
 //! What lies above the list or the Session: questions, forms and screens of their own, the topmost of which gets the keys.
 
 use super::action::{Action, Place};
-use super::answer::{self, Answer, identity};
-use super::create::{self, Agents, Create};
+use super::answer::Answer;
+use super::artifacts::{Artifacts, Preview};
+use super::create::{Agents, Create};
 use super::field::Field;
+use super::inspect::Inspect;
 use super::msg::{Effect, Trouble};
-use super::reading::{ReadAsk, Seen};
+use super::reading::Seen;
+use super::save::Save;
 use super::state::State;
-use crate::api::{AgentSession, RequiredAction};
-use crate::engine::ports::Submitted;
+use super::turns::Turns;
+
+mod answer;
+mod artifacts;
+mod create;
+mod inspect;
+mod turns;
+
+pub use answer::{open_answer, sent, waited_for};
+pub use artifacts::saving;
+pub use create::{created, open_create};
+pub use inspect::open_inspect;
+pub use turns::{open_turns, place_read, turn_beside};
 
 /// One of them.
 #[derive(Clone, Debug)]
@@ -17,6 +31,23 @@ pub enum Layer {
     Answer(Box<Answer>),
     /// The form of a new Session.
     Create(Box<Create>),
+    /// The Turns of the Session.
+    Turns(Box<Turns>),
+    /// One Item or Turn in full.
+    Inspect(Box<Inspect>),
+    /// The Artifacts of a Session.
+    Artifacts(Box<Artifacts>),
+    /// One of them, as far as it can be shown.
+    Preview(Box<Preview>),
+    /// Where it is to be saved.
+    Save(Box<Save>),
+}
+
+/// A screen of its own that has a key everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum View {
+    /// The Artifacts of the Session that is open or selected.
+    Artifacts,
 }
 
 /// Whether a layer is there afterwards.
@@ -34,6 +65,28 @@ impl Layer {
         match self {
             Layer::Answer(answer) => answer.place(),
             Layer::Create(create) => create.place(),
+            Layer::Turns(_) => Place::Turns,
+            Layer::Inspect(_) => Place::Inspect,
+            Layer::Artifacts(_) => Place::Artifacts,
+            Layer::Preview(_) => Place::Preview,
+            Layer::Save(save) => save.place(),
+        }
+    }
+
+    /// Whether nothing below it is seen.
+    pub fn covers(&self) -> bool {
+        match self {
+            Layer::Answer(_) | Layer::Create(_) | Layer::Save(_) => false,
+            Layer::Turns(_) | Layer::Inspect(_) | Layer::Artifacts(_) | Layer::Preview(_) => true,
+        }
+    }
+
+    /// Why what it shows could not be read again, and since when.
+    pub fn problem(&self) -> Option<&(String, u64)> {
+        match self {
+            Layer::Turns(of) => of.rows.problem.as_ref(),
+            Layer::Artifacts(of) => of.rows.problem.as_ref(),
+            _ => None,
         }
     }
 
@@ -44,7 +97,10 @@ impl Layer {
                 answer.field.insert(text)
             }
             Layer::Create(create) => create.insert(text),
-            Layer::Answer(_) => true,
+            Layer::Save(save) if save.place() == Place::Save => {
+                save.field.insert(&text.replace(['\n', '\r'], " "))
+            }
+            _ => true,
         }
     }
 
@@ -53,38 +109,89 @@ impl Layer {
         match self {
             Layer::Answer(answer) => !answer.field.text().trim().is_empty(),
             Layer::Create(create) => create.is_written(),
+            _ => false,
         }
     }
 
     /// The text that an editor is to change.
-    fn edited(&mut self) -> &mut Field {
+    fn edited(&mut self) -> Option<&mut Field> {
         match self {
-            Layer::Answer(answer) => &mut answer.field,
-            Layer::Create(create) => &mut create.message,
+            Layer::Answer(answer) => Some(&mut answer.field),
+            Layer::Create(create) => Some(&mut create.message),
+            _ => None,
         }
     }
 
     fn act(&mut self, state: &mut State, action: Action) -> (Vec<Effect>, Goes) {
         match self {
-            Layer::Answer(answer) => act_answer(answer, state, action),
-            Layer::Create(create) => act_create(create, state, action),
+            Layer::Answer(of) => answer::act(of, state, action),
+            Layer::Create(of) => create::act(of, state, action),
+            Layer::Turns(of) => turns::act(of, state, action),
+            Layer::Inspect(of) => inspect::act(of, state, action),
+            Layer::Artifacts(of) => artifacts::act(of, state, action),
+            Layer::Preview(of) => artifacts::act_preview(of, state, action),
+            Layer::Save(of) => artifacts::act_save(of, state, action),
         }
     }
 
-    /// Takes in what was read for it. Whether anything that is shown changed.
-    fn read(&mut self, ticket: u64, result: &Result<Box<Seen>, Trouble>) -> bool {
+    /// Takes in what was read for it; `false`: it was not read for this one.
+    fn read(
+        &mut self,
+        state: &mut State,
+        ticket: u64,
+        result: &Result<Box<Seen>, Trouble>,
+    ) -> Option<Vec<Effect>> {
         match self {
-            Layer::Create(create) if create.ticket == ticket => {
-                create.agents = match result {
-                    Ok(seen) => match &**seen {
-                        Seen::Agents(agents, more) => Agents::Known(agents.clone(), *more),
-                    },
+            Layer::Create(of) if of.ticket == ticket => {
+                of.agents = match result.as_deref() {
+                    Ok(Seen::Agents(agents, more)) => Agents::Known(agents.clone(), *more),
+                    Ok(_) => Agents::Unknown("something else came".to_owned()),
                     Err(trouble) => Agents::Unknown(trouble.words.clone()),
                 };
-                true
+                Some(Vec::new())
             }
-            Layer::Create(_) | Layer::Answer(_) => false,
+            Layer::Turns(of) if of.rows.ticket == ticket => Some(turns::read(of, state, result)),
+            Layer::Artifacts(of) if of.rows.ticket == ticket => {
+                Some(artifacts::read(of, state, result))
+            }
+            Layer::Preview(of) if of.ticket == ticket => {
+                artifacts::read_preview(of, result);
+                Some(Vec::new())
+            }
+            _ => None,
         }
+    }
+
+    /// Once a second. Whether anything that is shown changed.
+    fn tick(&mut self, state: &mut State) -> (Vec<Effect>, bool) {
+        match self {
+            Layer::Turns(of) => turns::tick(of, state),
+            Layer::Artifacts(of) => artifacts::tick(of, state),
+            Layer::Inspect(of) => {
+                let now_ms = state.now_ms;
+                let changed = state.open.as_ref().is_some_and(|o| of.renew(o, now_ms));
+                (Vec::new(), changed)
+            }
+            _ => (Vec::new(), false),
+        }
+    }
+}
+
+/// Opens a screen of its own, in the place of those that are open.
+pub fn open_view(state: &mut State, view: View) -> Vec<Effect> {
+    if state.layers.last().is_some_and(|layer| !layer.covers()) {
+        // A question is answered or left first.
+        return Vec::new();
+    }
+    let open = state.open.as_ref().map(|open| open.id.clone());
+    let selected = || state.sessions.current().map(|session| session.id.clone());
+    let Some(session) = open.or_else(selected) else {
+        state.notice = Some("there is no Session yet".to_owned());
+        return Vec::new();
+    };
+    state.layers.clear();
+    match view {
+        View::Artifacts => artifacts::open_artifacts(state, session),
     }
 }
 
@@ -102,11 +209,11 @@ pub fn act(state: &mut State, action: Action) -> Vec<Effect> {
     effects
 }
 
-/// What an editor wrote, for the topmost layer. `None`: there is none that is being written.
+/// What an editor wrote, for the topmost layer. `Some`: there is none that is being written.
 pub fn edited(state: &mut State, field: Field) -> Option<Field> {
-    match state.layers.last_mut() {
-        Some(layer) => {
-            *layer.edited() = field;
+    match state.layers.last_mut().and_then(Layer::edited) {
+        Some(of) => {
+            *of = field;
             None
         }
         None => Some(field),
@@ -114,166 +221,39 @@ pub fn edited(state: &mut State, field: Field) -> Option<Field> {
 }
 
 /// What was read for a layer.
-pub fn read(state: &mut State, ticket: u64, result: &Result<Box<Seen>, Trouble>) {
-    for layer in &mut state.layers {
-        state.dirty |= layer.read(ticket, result);
+pub fn read(state: &mut State, ticket: u64, result: &Result<Box<Seen>, Trouble>) -> Vec<Effect> {
+    let mut effects = Vec::new();
+    for (depth, mut layer) in std::mem::take(&mut state.layers).into_iter().enumerate() {
+        if let Some(more) = layer.read(state, ticket, result) {
+            effects.extend(more);
+            state.dirty = true;
+        }
+        state.layers.insert(depth.min(state.layers.len()), layer);
     }
+    effects
 }
 
-/// Opens the question about the first thing that the open Session waits for.
-pub fn open_answer(state: &mut State) {
-    let Some(open) = &state.open else {
-        return;
+/// Reads again what the topmost layer shows.
+pub fn refresh(state: &mut State) -> Vec<Effect> {
+    let Some(mut layer) = state.layers.pop() else {
+        return Vec::new();
     };
-    let first = open.session.iter().flat_map(|s| &s.required_actions).next();
-    match first {
-        Some(action) => {
-            let answer = Answer::new(open.id.clone(), action.clone());
-            state.layers.push(Layer::Answer(Box::new(answer)));
-        }
-        None => state.notice = Some("the Session waits for nothing".into()),
-    }
-}
-
-/// What the open Session waits for.
-pub fn waited_for(state: &State) -> &[RequiredAction] {
-    let session = state.open.as_ref().and_then(|open| open.session.as_ref());
-    session.map_or(&[], |session| &session.required_actions)
-}
-
-fn act_answer(answer: &mut Answer, state: &mut State, action: Action) -> (Vec<Effect>, Goes) {
-    match answer.act(action) {
-        answer::Then::Stay => {}
-        answer::Then::Leave => return (Vec::new(), Goes::Away),
-        answer::Then::Edit => {
-            return (vec![Effect::Edit(answer.field.text().to_owned())], Goes::On);
-        }
-        answer::Then::Next => {
-            let all = waited_for(state);
-            let here = all
-                .iter()
-                .position(|of| identity(of) == identity(&answer.action));
-            let next = here.map_or(0, |at| at + 1) % all.len().max(1);
-            match all.get(next) {
-                Some(next) if identity(next) != identity(&answer.action) => {
-                    *answer = Answer::new(answer.session.clone(), next.clone());
-                }
-                _ => state.notice = Some("it waits for nothing else".into()),
-            }
-        }
-        answer::Then::Send(event) => {
-            let is_open = |of: &RequiredAction| identity(of) == identity(&answer.action);
-            if !waited_for(state).iter().any(is_open) {
-                state.notice = Some("not sent: it is not open any more".into());
-                return (Vec::new(), Goes::Away);
-            }
-            let spare = state.keys.spare();
-            let key = answer.send(&event, &spare);
-            if key == spare {
-                state.keys.used();
-            }
-            let session = answer.session.clone();
-            return (
-                vec![Effect::Send {
-                    session,
-                    key,
-                    event,
-                }],
-                Goes::On,
-            );
-        }
-    }
-    (Vec::new(), Goes::On)
-}
-
-/// The answer to an answer; `false`: no layer waits for it.
-pub fn sent(state: &mut State, key: &str, result: &Result<Submitted, Trouble>) -> bool {
-    let at = state.layers.iter().position(
-        |layer| matches!(layer, Layer::Answer(answer) if answer.sending.as_deref() == Some(key)),
-    );
-    let Some(at) = at else {
-        return false;
+    let effects = match &mut layer {
+        Layer::Turns(of) => vec![of.read(state, of.rows.again())],
+        Layer::Artifacts(of) => vec![of.read(state, of.rows.again())],
+        _ => Vec::new(),
     };
-    if let Some(Layer::Answer(answer)) = state.layers.get_mut(at)
-        && let Some(trace) = answer.answered(result)
-    {
-        if let Some(open) = state.open.as_mut().filter(|open| open.id == answer.session) {
-            open.trace = Some(trace);
-        }
-        state.layers.remove(at);
-    }
-    true
+    state.layers.push(layer);
+    effects
 }
 
-/// Opens the form of a new Session, as it was left.
-pub fn open_create(state: &mut State) -> Vec<Effect> {
-    let model = state.about.default_model.clone();
-    let fresh = || Box::new(Create::new(model));
-    let mut create = state.creating.take().unwrap_or_else(fresh);
-    create.asked = false;
-    let (ticket, effect) = state.reading(ReadAsk::Agents);
-    create.ticket = ticket;
-    state.layers.push(Layer::Create(create));
-    vec![effect]
-}
-
-fn act_create(create: &mut Create, state: &mut State, action: Action) -> (Vec<Effect>, Goes) {
-    match create.act(action) {
-        create::Then::Stay => {}
-        create::Then::Leave => {
-            state.creating = create.is_written().then(|| Box::new(create.clone()));
-            return (Vec::new(), Goes::Away);
-        }
-        create::Then::Edit => {
-            let text = create.message.text().to_owned();
-            return (vec![Effect::Edit(text)], Goes::On);
-        }
-        create::Then::Send(params) => {
-            let spare = state.keys.spare();
-            let key = create.send(&params, &spare);
-            if key == spare {
-                state.keys.used();
-            }
-            return (vec![Effect::Create { key, params }], Goes::On);
-        }
-    }
-    (Vec::new(), Goes::On)
-}
-
-/// What became of a Session that was to be created. `Some`: it is there, and nobody went elsewhere meanwhile.
-pub fn created(
-    state: &mut State,
-    key: &str,
-    result: &Result<Box<AgentSession>, Trouble>,
-) -> Option<String> {
-    let is_it = |create: &Create| create.sending.as_deref() == Some(key);
-    let at = state
-        .layers
-        .iter()
-        .position(|layer| matches!(layer, Layer::Create(create) if is_it(create)));
-    if let Some(at) = at {
-        let Some(Layer::Create(create)) = state.layers.get_mut(at) else {
-            return None;
-        };
-        if create.created(result) {
-            state.layers.remove(at);
-        }
-        return result.as_ref().ok().map(|session| session.id.clone());
-    }
-    let mut left = state.creating.take_if(|create| is_it(create));
-    let words = match (result, &mut left) {
-        (Ok(session), _) => format!("created: {}", session.id),
-        (Err(_), Some(create)) => {
-            create.created(result);
-            create
-                .says
-                .clone()
-                .map(|(_, words)| words)
-                .unwrap_or_default()
-        }
-        (Err(trouble), None) => trouble.words.clone(),
+/// Once a second, for the topmost layer: the others are not seen.
+pub fn tick(state: &mut State) -> Vec<Effect> {
+    let Some(mut layer) = state.layers.pop() else {
+        return Vec::new();
     };
-    state.creating = left.filter(|_| result.is_err()).or(state.creating.take());
-    state.notice = Some(words);
-    None
+    let (effects, changed) = layer.tick(state);
+    state.dirty |= changed;
+    state.layers.push(layer);
+    effects
 }

@@ -6,6 +6,7 @@
 
 pub mod action;
 pub mod answer;
+pub mod artifacts;
 pub mod composer;
 pub mod copy;
 pub mod create;
@@ -13,14 +14,20 @@ mod edit;
 pub mod field;
 pub mod filter;
 pub mod find;
+pub mod inspect;
 pub mod layers;
 pub mod msg;
+pub mod preview;
+pub mod reader;
 pub mod reading;
+pub mod rows;
+pub mod save;
 pub mod screen;
 pub mod session;
 pub mod sessions;
 pub mod state;
 pub mod transcript;
+pub mod turns;
 pub mod update;
 pub mod view;
 pub mod window;

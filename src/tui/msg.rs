@@ -7,6 +7,7 @@ use crossterm::event::KeyEvent;
 use super::filter::Filter;
 use super::find::{FindAsk, Finding};
 use super::reading::{ReadAsk, Seen};
+use super::save::{SaveAsk, Saving};
 use super::window::{Chunk, Where};
 use crate::api::{AgentSession, InputEvent, Item, SessionCreateParams, Turn};
 use crate::engine::error::EngineError;
@@ -80,6 +81,13 @@ pub enum Msg {
         /// What.
         result: Result<Box<Seen>, Trouble>,
     },
+    /// How far an Artifact is saved.
+    Saving {
+        /// Which request this answers.
+        ticket: u64,
+        /// How far.
+        saving: Saving,
+    },
     /// The editor was left.
     Edited(Result<String, String>),
 }
@@ -133,6 +141,10 @@ pub enum Effect {
         /// What.
         ask: ReadAsk,
     },
+    /// Save an Artifact in a file.
+    Save(SaveAsk),
+    /// Give up saving.
+    StopSaving,
     /// Let a person write in an editor, beginning with this.
     Edit(String),
     /// Stop until the shell continues this program.

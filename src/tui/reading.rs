@@ -1,17 +1,66 @@
 //! What the screens beside the list and the transcript read: asked for as data, read in one place.
 
-use crate::api::Agent;
+use tokio::io::AsyncReadExt;
+
+use super::preview::HEAD_BYTES;
+use super::window::{Chunk, Where};
+use super::world::{chunk, missing_turns, query};
+use crate::api::{Agent, HasId, Item, Page, SessionArtifact, Turn};
+use crate::engine::error::EngineError;
 use crate::engine::ports::{Deployment, Told};
 use crate::engine::read::ListQuery;
 
 /// Saved Agents that can be chosen from.
 const AGENTS: usize = 100;
+/// Rows of a list read at once.
+const ROWS: usize = 100;
+/// Turns without an Item that are passed over on the way to one that has some.
+const EMPTY_TURNS: usize = 20;
 
 /// What is read; a newer request replaces an older one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReadAsk {
     /// The newest saved Agents.
     Agents,
+    /// Turns of a Session, newest first.
+    Turns {
+        /// The Session.
+        session: String,
+        /// Which.
+        at: Where,
+    },
+    /// Where a Turn begins in the transcript.
+    TurnPlace {
+        /// The Session.
+        session: String,
+        /// Which.
+        turn: WhichTurn,
+    },
+    /// Artifacts of a Session, newest first.
+    Artifacts {
+        /// The Session.
+        session: String,
+        /// Which.
+        at: Where,
+    },
+    /// The first bytes of an Artifact.
+    Head {
+        /// The Session.
+        session: String,
+        /// The Artifact.
+        artifact: String,
+    },
+}
+
+/// A Turn, told by one that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WhichTurn {
+    /// This one.
+    This(String),
+    /// The one before it that has Items.
+    Before(String),
+    /// The one behind it that has Items.
+    Behind(String),
 }
 
 /// What was read.
@@ -19,6 +68,34 @@ pub enum ReadAsk {
 pub enum Seen {
     /// Saved Agents, newest first, and whether there are more.
     Agents(Vec<Agent>, bool),
+    /// Turns.
+    Turns(Chunk<Turn>),
+    /// Where a Turn begins, in this Session.
+    TurnPlace(String, TurnPlace),
+    /// Artifacts.
+    Artifacts(Chunk<SessionArtifact>),
+    /// The first bytes of an Artifact.
+    Head(Head),
+}
+
+/// The first bytes of an Artifact.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// There are no more.
+    pub whole: bool,
+}
+
+/// Where a Turn begins in the transcript.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TurnPlace {
+    /// The Turn; `None`: there is no such one.
+    pub turn: Option<Turn>,
+    /// Its first Item and those behind it; `None`: it has none.
+    pub items: Option<Chunk<Item>>,
+    /// Other Turns of those Items.
+    pub turns: Vec<Turn>,
 }
 
 /// Reads it.
@@ -26,7 +103,7 @@ pub enum Seen {
 /// # Errors
 /// As the deployment says.
 pub async fn read(of: &dyn Deployment, ask: ReadAsk) -> Told<Seen> {
-    match ask {
+    Ok(match ask {
         ReadAsk::Agents => {
             let query = ListQuery {
                 limit: AGENTS,
@@ -34,7 +111,98 @@ pub async fn read(of: &dyn Deployment, ask: ReadAsk) -> Told<Seen> {
                 ascending: false,
             };
             let page = of.list_agents(&query).await?;
-            Ok(Seen::Agents(page.data, page.has_more))
+            Seen::Agents(page.data, page.has_more)
         }
+        ReadAsk::Turns { session, at } => {
+            let (query, backwards) = query(&at, ROWS, false);
+            let page = of.list_turns(&session, &query).await?;
+            let turns = page.data.into_iter().map(|read| read.turn).collect();
+            let page = Page::new(turns, page.has_more);
+            Seen::Turns(chunk(at, page, backwards))
+        }
+        ReadAsk::Artifacts { session, at } => {
+            let (query, backwards) = query(&at, ROWS, false);
+            let page = of.list_artifacts(&session, None, &query).await?;
+            Seen::Artifacts(chunk(at, page, backwards))
+        }
+        ReadAsk::Head { session, artifact } => Seen::Head(head(of, &session, &artifact).await?),
+        ReadAsk::TurnPlace { session, turn } => {
+            let place = turn_place(of, &session, turn).await?;
+            Seen::TurnPlace(session, place)
+        }
+    })
+}
+
+async fn head(of: &dyn Deployment, session: &str, artifact: &str) -> Told<Head> {
+    let content = of.artifact(session, artifact).await?;
+    let mut bytes = Vec::new();
+    // One byte more tells whether these are all.
+    let mut first = content.bytes.take(HEAD_BYTES as u64 + 1);
+    first
+        .read_to_end(&mut bytes)
+        .await
+        .map_err(|error| EngineError::Unavailable(format!("its bytes can't be read: {error}")))?;
+    let whole = bytes.len() <= HEAD_BYTES;
+    bytes.truncate(HEAD_BYTES);
+    Ok(Head { bytes, whole })
+}
+
+async fn turn_place(of: &dyn Deployment, session: &str, which: WhichTurn) -> Told<TurnPlace> {
+    let (mut candidates, is_named) = match which {
+        WhichTurn::This(id) => (vec![of.turn(session, &id).await?.turn], true),
+        WhichTurn::Before(ref id) | WhichTurn::Behind(ref id) => {
+            let query = ListQuery {
+                limit: EMPTY_TURNS,
+                after: Some(id.clone()),
+                ascending: matches!(which, WhichTurn::Behind(_)),
+            };
+            let page = of.list_turns(session, &query).await?;
+            let turns = page.data.into_iter().map(|read| read.turn);
+            (turns.collect(), false)
+        }
+    };
+    let mut last = None;
+    candidates.reverse();
+    while let Some(turn) = candidates.pop() {
+        let items = first_items(of, session, &turn.id).await?;
+        last = Some(turn);
+        let Some(items) = items else {
+            continue;
+        };
+        let known = last.iter().map(|turn| turn.id.clone()).collect();
+        let turns = missing_turns(of, session, items.rows.iter(), &known).await?;
+        return Ok(TurnPlace {
+            turn: last,
+            items: Some(items),
+            turns,
+        });
     }
+    Ok(TurnPlace {
+        turn: last.filter(|_| is_named),
+        ..TurnPlace::default()
+    })
+}
+
+/// The first Items of a Turn, and those behind them of whichever Turn.
+async fn first_items(of: &dyn Deployment, session: &str, turn: &str) -> Told<Option<Chunk<Item>>> {
+    let first = ListQuery {
+        limit: 1,
+        after: None,
+        ascending: true,
+    };
+    let mut rows = of.list_items(session, Some(turn), &first).await?.data;
+    let Some(id) = rows.iter().find_map(HasId::id).map(str::to_owned) else {
+        return Ok(None);
+    };
+    let at = Where::After(id);
+    let (query, backwards) = query(&at, ROWS, true);
+    let page = of.list_items(session, None, &query).await?;
+    let mut chunk = chunk(at, page, backwards);
+    rows.append(&mut chunk.rows);
+    let last = rows.iter().rev().find_map(HasId::id).map(str::to_owned);
+    Ok(Some(Chunk {
+        rows,
+        cursor: chunk.cursor.or(last),
+        ..chunk
+    }))
 }

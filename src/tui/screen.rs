@@ -27,6 +27,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use super::copy::osc52;
 use super::edit::edit;
 use super::msg::{Effect, Msg};
+use super::save::Files;
 use super::state::{About, State};
 use super::update::{start, update};
 use super::view;
@@ -77,6 +78,8 @@ pub struct Options {
     pub seed: String,
     /// A command line for a shell.
     pub editor: Option<String>,
+    /// Puts Artifacts into files.
+    pub files: Files,
     /// Unix milliseconds now.
     pub now_ms: fn() -> u64,
 }
@@ -96,7 +99,7 @@ pub async fn run(
     let mut screen = Screen::take(options.colour)?;
     let (size, now_ms) = (screen.size()?, (options.now_ms)());
     let mut state = State::new(options.about, size, now_ms, options.seed.clone());
-    let mut world = World::new(of, tell, workers);
+    let mut world = World::new(of, tell, workers).with_files(options.files);
     let mut effects = start(&mut state, options.session);
     let mut tick = interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);

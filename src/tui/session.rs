@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::action::Action;
 use super::composer::Composer;
-use super::find::Finder;
+use super::find::{Finder, Wanted};
 use super::msg::{Effect, Look, LookAsk, Trouble};
 use super::transcript::{self, Line, entry};
 use super::window::{Chunk, Where, Window};
@@ -66,6 +66,8 @@ pub struct Open {
     pub unseen: usize,
     /// Commands and reasoning are shown whole.
     pub unfolded: bool,
+    /// Items that are shown whole, or are not, whatever the others are.
+    pub folds: BTreeMap<String, bool>,
     /// What is searched in it.
     pub finder: Finder,
     /// The message that is written.
@@ -97,6 +99,7 @@ impl Open {
             anchor: (0, 0),
             unseen: 0,
             unfolded: false,
+            folds: BTreeMap::new(),
             finder: Finder::default(),
             composer: Composer::default(),
             cancelling: None,
@@ -315,7 +318,7 @@ impl Open {
     pub fn act(&mut self, action: Action, size: transcript::Look, height: usize) -> Vec<Effect> {
         let screen = height.saturating_sub(1).max(1);
         // Whoever moves ends a search, and begins the next from where they are then.
-        if action != Action::Fold {
+        if !matches!(action, Action::Fold | Action::FoldAll) {
             (self.finder.found, self.finder.going) = (None, None);
         }
         match action {
@@ -323,10 +326,8 @@ impl Open {
             Action::PageUp => self.up(screen, size, height),
             Action::Down => self.down(1, size, height),
             Action::PageDown => self.down(screen, size, height),
-            Action::Fold => {
-                self.unfolded = !self.unfolded;
-                self.anchor.1 = 0;
-            }
+            Action::Fold => self.fold_marked(),
+            Action::FoldAll => self.fold_all(),
             Action::First => {
                 (self.follow, self.anchor) = (false, (0, 0));
                 if self.items.before().is_some() {
@@ -342,6 +343,37 @@ impl Open {
             _ => {}
         }
         self.read_near_edge(size, height)
+    }
+
+    /// Whether the Item at a place is shown whole.
+    pub fn is_unfolded(&self, place: usize) -> bool {
+        let item = self.items.rows().get(place);
+        let fold = item
+            .and_then(HasId::id)
+            .and_then(|id| self.folds.get(id).copied());
+        // What was found is shown whole, so that it is seen.
+        let found = self.finder.found.as_ref();
+        let is_found = found.is_some_and(|(found, wanted)| {
+            *found == place && matches!(wanted, Wanted::Words(_) | Wanted::Asked)
+        });
+        fold.unwrap_or(self.unfolded || is_found)
+    }
+
+    /// The marked Item the other way round, or all of them if none is marked.
+    fn fold_marked(&mut self) {
+        let place = self.finder.found.as_ref().map(|(place, _)| *place);
+        let id = self.marked().and_then(HasId::id).map(str::to_owned);
+        let (Some(place), Some(id)) = (place, id) else {
+            return self.fold_all();
+        };
+        let unfolded = self.is_unfolded(place);
+        self.folds.insert(id, !unfolded);
+    }
+
+    fn fold_all(&mut self) {
+        self.unfolded = !self.unfolded;
+        self.folds.clear();
+        self.anchor.1 = 0;
     }
 
     fn up(&mut self, lines: usize, size: transcript::Look, height: usize) {

@@ -1,6 +1,7 @@
 //! All that the screen knows. `update` changes it, `view` draws it, and neither does anything else.
 
 use super::action::Place;
+use super::copy::copyable;
 use super::create::Create;
 use super::layers::Layer;
 use super::msg::Effect;
@@ -8,7 +9,7 @@ use super::reading::ReadAsk;
 use super::session::{Cancelling, Open};
 use super::sessions::Sessions;
 use super::transcript;
-use crate::text::Glyphs;
+use crate::text::{Glyphs, size};
 
 /// Columns and rows of the smallest screen that is drawn.
 pub const LEAST: (u16, u16) = (60, 15);
@@ -68,6 +69,8 @@ pub struct State {
     pub creating: Option<Box<Create>>,
     /// Requests of the layers that were made so far.
     tickets: u64,
+    /// The answer to which request says where a Turn begins.
+    pub place_ticket: u64,
     /// The help is open, scrolled by so many lines.
     pub help: Option<usize>,
     /// Said until the next key.
@@ -93,6 +96,7 @@ impl State {
             layers: Vec::new(),
             creating: None,
             tickets: 0,
+            place_ticket: 0,
             help: None,
             notice: None,
             keys: Keys { seed, used: 0 },
@@ -119,11 +123,33 @@ impl State {
         }
     }
 
+    /// A number that no request had.
+    pub fn ticket(&mut self) -> u64 {
+        self.tickets += 1;
+        self.tickets
+    }
+
     /// A request of a layer: its ticket, and the effect.
     pub fn reading(&mut self, ask: ReadAsk) -> (u64, Effect) {
-        self.tickets += 1;
-        let ticket = self.tickets;
+        let ticket = self.ticket();
         (ticket, Effect::Read { ticket, ask })
+    }
+
+    /// Asks the terminal to take a text into its clipboard. Whether it does is not told, so nothing says that it did.
+    pub fn copy(&mut self, text: &str) -> Vec<Effect> {
+        let (text, left_out) = copyable(text);
+        let what = match text.contains('\n') || text.len() > 80 {
+            true => size(text.len() as u64),
+            false => text.clone(),
+        };
+        self.notice = Some(match left_out {
+            0 => format!("given to the terminal's clipboard: {what}"),
+            n => format!(
+                "given to the terminal's clipboard: {what}, without the last {}",
+                size(n as u64)
+            ),
+        });
+        vec![Effect::Copy(text)]
     }
 
     /// Whether the screen is too small to be drawn.
@@ -164,6 +190,19 @@ impl State {
         usize::from(self.size.1)
             .saturating_sub(6 + self.composer_height())
             .max(1)
+    }
+
+    /// Rows of a screen of its own: all but header, title, notice and footer.
+    pub fn page_height(&self) -> usize {
+        usize::from(self.size.1).saturating_sub(4).max(2)
+    }
+
+    /// How lines of a long text are made in a screen of its own.
+    pub fn page_look(&self) -> transcript::Look {
+        transcript::Look {
+            width: usize::from(self.size.0).saturating_sub(2),
+            ..self.look()
+        }
     }
 
     /// How lines of a transcript are made now.

@@ -99,8 +99,7 @@ pub fn entry(open: &Open, place: usize, look: Look) -> Vec<Line> {
     }
     let found = open.finder.found.as_ref();
     let found = found.filter(|(found, _)| *found == place);
-    // What was found is shown whole, so that it is seen.
-    let unfolded = open.unfolded || found.is_some();
+    let unfolded = open.is_unfolded(place);
     lines.extend(cut(raw, unfolded, look));
     if let (true, Item::CommandExecution(command)) = (unfolded, item)
         && let Some(output) = command
@@ -280,7 +279,8 @@ pub fn turn_word(status: TurnStatus) -> &'static str {
     }
 }
 
-fn turn_role(status: TurnStatus) -> Role {
+/// How the word of a Turn looks.
+pub fn turn_role(status: TurnStatus) -> Role {
     match status {
         TurnStatus::InProgress => Role::Agent,
         TurnStatus::Waiting => Role::Warn,

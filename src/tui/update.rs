@@ -4,16 +4,16 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::action::{self, Action, Place};
 use super::composer::{Tone, cancel_input};
-use super::copy::copyable;
 use super::field::Field;
 use super::filter::Filter;
 use super::find::Wanted;
-use super::layers::{self, Layer};
+use super::layers::{self, Layer, View};
 use super::msg::{Effect, Msg, Trouble};
+use super::reading::Seen;
 use super::session::{Cancelling, Open};
 use super::state::State;
 use crate::engine::ports::Submitted;
-use crate::text::{ago, size};
+use crate::text::ago;
 
 const TOO_LONG: &str = "the text is longer than a message may be";
 
@@ -109,8 +109,19 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
                 None => Vec::new(),
             }
         }
-        Msg::Read { ticket, result } => {
-            layers::read(state, ticket, &result);
+        Msg::Read { ticket, result } if ticket == state.place_ticket => {
+            state.dirty = true;
+            match result.map(|seen| *seen) {
+                Ok(Seen::TurnPlace(session, place)) => {
+                    layers::place_read(state, Ok((session, place)))
+                }
+                Ok(_) => Vec::new(),
+                Err(trouble) => layers::place_read(state, Err(trouble)),
+            }
+        }
+        Msg::Read { ticket, result } => layers::read(state, ticket, &result),
+        Msg::Saving { ticket, saving } => {
+            layers::saving(state, ticket, &saving);
             Vec::new()
         }
         Msg::Edited(result) => {
@@ -183,7 +194,8 @@ fn left_behind(state: &mut State, session: &str, key: &str, result: &Result<Subm
 fn tick(state: &mut State, now_ms: u64) -> Vec<Effect> {
     let before_ms = std::mem::replace(&mut state.now_ms, now_ms);
     let height = state.list_height();
-    match &mut state.open {
+    let mut asked = layers::tick(state);
+    asked.extend(match &mut state.open {
         None => {
             let (effects, changed) = state.sessions.tick(before_ms, now_ms, height);
             state.dirty |= changed;
@@ -199,7 +211,8 @@ fn tick(state: &mut State, now_ms: u64) -> Vec<Effect> {
             state.dirty |= open.settle(now_ms) | works | open.problem.is_some();
             open.tick(now_ms)
         }
-    }
+    });
+    asked
 }
 
 fn paste(state: &mut State, text: &str) {
@@ -251,6 +264,7 @@ fn on_key(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
         Action::Suspend => vec![Effect::Suspend],
         Action::Refresh => refresh(state),
         Action::Create => layers::open_create(state),
+        Action::Artifacts => layers::open_view(state, View::Artifacts),
         found => match place {
             Place::Help => in_help(state, found),
             Place::Sessions => in_sessions(state, found),
@@ -259,10 +273,8 @@ fn on_key(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
             Place::Search => in_search(state, found),
             Place::Composer => in_composer(state, found),
             Place::Cancel => in_cancel(state, found),
-            Place::Answer | Place::AnswerText | Place::Create | Place::Confirm => {
-                layers::act(state, found)
-            }
-            Place::Everywhere | Place::Text => Vec::new(),
+            Place::Everywhere | Place::Text | Place::List => Vec::new(),
+            _ => layers::act(state, found),
         },
     }
 }
@@ -284,6 +296,7 @@ fn quit(state: &mut State) -> Vec<Effect> {
 
 fn refresh(state: &mut State) -> Vec<Effect> {
     let mut effects = vec![Effect::Redraw];
+    effects.extend(layers::refresh(state));
     match &mut state.open {
         Some(open) => effects.extend(open.look_at_news(state.now_ms)),
         None => effects.push(state.sessions.refresh(state.now_ms)),
@@ -311,7 +324,7 @@ fn in_sessions(state: &mut State, action: Action) -> Vec<Effect> {
             None => Vec::new(),
         },
         Action::CopyId => match sessions.current().map(|session| session.id.clone()) {
-            Some(id) => copy(state, &id),
+            Some(id) => state.copy(&id),
             None => Vec::new(),
         },
         Action::Filter => {
@@ -386,7 +399,7 @@ fn in_session(state: &mut State, action: Action) -> Vec<Effect> {
         Action::AskedBefore => find(state, Wanted::Asked, true),
         Action::AskedNext => find(state, Wanted::Asked, false),
         Action::Copy => match open.copied_text() {
-            Some(text) => copy(state, &text),
+            Some(text) => state.copy(&text),
             None => {
                 state.notice = Some("there is nothing to copy yet".into());
                 Vec::new()
@@ -394,12 +407,21 @@ fn in_session(state: &mut State, action: Action) -> Vec<Effect> {
         },
         Action::CopyId => {
             let id = open.id.clone();
-            copy(state, &id)
+            state.copy(&id)
         }
         Action::Answer => {
             layers::open_answer(state);
             Vec::new()
         }
+        Action::Turns => layers::open_turns(state),
+        Action::TurnBefore => layers::turn_beside(state, true),
+        Action::TurnNext => layers::turn_beside(state, false),
+        Action::Inspect => {
+            layers::open_inspect(state);
+            Vec::new()
+        }
+        Action::ItemBefore => find(state, Wanted::Any, true),
+        Action::ItemNext => find(state, Wanted::Any, false),
         Action::Write => {
             open.composer.focused = true;
             Vec::new()
@@ -453,23 +475,6 @@ fn in_search(state: &mut State, action: Action) -> Vec<Effect> {
     };
     finder.typing = Some(field);
     Vec::new()
-}
-
-/// Whether the terminal takes it is not told, so nothing says that it did.
-fn copy(state: &mut State, text: &str) -> Vec<Effect> {
-    let (text, left_out) = copyable(text);
-    let what = match text.contains('\n') || text.len() > 80 {
-        true => size(text.len() as u64),
-        false => text.clone(),
-    };
-    state.notice = Some(match left_out {
-        0 => format!("given to the terminal's clipboard: {what}"),
-        n => format!(
-            "given to the terminal's clipboard: {what}, without the last {}",
-            size(n as u64)
-        ),
-    });
-    vec![Effect::Copy(text)]
 }
 
 /// Back to the list. A draft stays with its Session.

@@ -13,10 +13,41 @@ use super::filter::Filter;
 use super::find::{FindAsk, Finding};
 use super::msg::{Effect, Look, LookAsk, Msg, Trouble};
 use super::reading::read;
+use super::save::{Files, NotSaved, SaveAsk, Saving};
 use super::window::{Chunk, Where};
 use crate::api::{AgentSession, HasId, InputEvent, Item, Page, SessionCreateParams, Turn};
 use crate::engine::ports::{Deployment, Told};
 use crate::engine::read::ListQuery;
+
+/// Saves an Artifact, and tells how far it is.
+async fn save(
+    of: Arc<dyn Deployment>,
+    files: Option<Files>,
+    ask: SaveAsk,
+    tell: mpsc::Sender<Msg>,
+) {
+    let ticket = ask.ticket;
+    let because = |words: String| Saving::Not(NotSaved::Because(words));
+    let saving = match (of.artifact(&ask.session, &ask.artifact).await, files) {
+        (Err(error), _) => because(error.to_string()),
+        (Ok(_), None) => because("there is no place for files".to_owned()),
+        (Ok(content), Some(files)) => {
+            let (progress, mut progressed) = mpsc::channel(1);
+            let mut saved = files(content, ask, progress);
+            let result = loop {
+                tokio::select! {
+                    result = &mut saved => break result,
+                    Some(bytes) = progressed.recv() => {
+                        let saving = Saving::Bytes(bytes);
+                        let _ = tell.send(Msg::Saving { ticket, saving }).await;
+                    }
+                }
+            };
+            result.map_or_else(Saving::Not, Saving::Done)
+        }
+    };
+    let _ = tell.send(Msg::Saving { ticket, saving }).await;
+}
 
 /// Asks that somebody works on what was accepted; the answer is what a person should know of that.
 pub type Workers = mpsc::Sender<oneshot::Sender<Option<String>>>;
@@ -38,6 +69,8 @@ pub struct World {
     find: Slot,
     watch: Slot,
     read: Slot,
+    save: Slot,
+    files: Option<Files>,
 }
 
 /// One task at a time.
@@ -75,6 +108,16 @@ impl World {
             find: Slot::default(),
             watch: Slot::default(),
             read: Slot::default(),
+            save: Slot::default(),
+            files: None,
+        }
+    }
+
+    /// The same, and Artifacts can be saved.
+    pub fn with_files(self, files: Files) -> World {
+        World {
+            files: Some(files),
+            ..self
         }
     }
 
@@ -135,6 +178,11 @@ impl World {
                 let result = result.map(Box::new).map_err(Trouble::from);
                 let _ = tell.send(Msg::Read { ticket, result }).await;
             }),
+            Effect::Save(ask) => {
+                let files = self.files.clone();
+                self.save.begin(save(of, files, ask, tell));
+            }
+            Effect::StopSaving => self.save.end(),
             Effect::Edit(_) | Effect::Copy(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => {
                 return Some(effect);
             }
@@ -213,7 +261,7 @@ async fn ensure(workers: &Workers) -> Option<String> {
 }
 
 /// The query for rows at a place, and whether they come the wrong way round.
-fn query(at: &Where, limit: usize, ascending: bool) -> (ListQuery, bool) {
+pub(super) fn query(at: &Where, limit: usize, ascending: bool) -> (ListQuery, bool) {
     let (after, backwards) = match at {
         Where::Start => (None, false),
         Where::End => (None, true),
@@ -228,7 +276,8 @@ fn query(at: &Where, limit: usize, ascending: bool) -> (ListQuery, bool) {
     (query, backwards)
 }
 
-fn chunk<T: HasId>(at: Where, page: Page<T>, backwards: bool) -> Chunk<T> {
+/// A page as rows in the order of the list.
+pub(super) fn chunk<T: HasId>(at: Where, page: Page<T>, backwards: bool) -> Chunk<T> {
     let mut rows = page.data;
     let last = rows.iter().rev().find_map(HasId::id).map(str::to_owned);
     if backwards {
@@ -319,7 +368,7 @@ pub async fn look(of: &dyn Deployment, ask: LookAsk) -> Told<Look> {
 }
 
 /// The Turns of Items that are not known.
-async fn missing_turns(
+pub(super) async fn missing_turns(
     of: &dyn Deployment,
     session: &str,
     items: impl Iterator<Item = &Item>,

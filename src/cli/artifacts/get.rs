@@ -1,7 +1,7 @@
 //! `artifacts get`
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use tokio::io::AsyncReadExt;
@@ -46,8 +46,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     let terminal = context.console.terminal.stdout.tty;
     match &args.to {
         Some(to) if to.as_os_str() != "-" => {
-            let to = destination(to, &found.artifact.path)?;
-            save(context, &mut found, NewFile::begin(&to, args.force)?).await?;
+            let to = save(context, &mut found, to, args.force).await?;
             report(context, &found, &to.display().to_string())
         }
         Some(_) if terminal => show(context, &mut found).await,
@@ -89,22 +88,46 @@ async fn pass_on(
     }
 }
 
-async fn save(context: &Context, found: &mut Content, mut file: NewFile) -> Result<(), CliError> {
+async fn save(
+    context: &Context,
+    found: &mut Content,
+    to: &Path,
+    replace: bool,
+) -> Result<PathBuf, CliError> {
     let whole_bytes = found.artifact.size_bytes;
     let progress = context.console.say.progress("reading");
-    pass_on(found, |bytes, done_bytes| {
-        file.write(bytes)?;
+    into_file(found, to, replace, |done_bytes| {
         let percent = done_bytes * 100 / whole_bytes.max(1);
         progress.step(format!(
             "{} of {} ({percent}%)",
             text::size(done_bytes),
             text::size(whole_bytes)
         ));
+    })
+    .await
+}
+
+/// Puts the bytes into a new file (in a directory: under the Artifact's own name), and tells how many are written so far. Answers the
+/// file's path.
+///
+/// # Errors
+/// Conflict when a file has the name already and shall stay; nothing is left of what was written.
+pub(in crate::cli) async fn into_file(
+    found: &mut Content,
+    to: &Path,
+    replace: bool,
+    mut written: impl FnMut(u64),
+) -> Result<PathBuf, CliError> {
+    let to = destination(to, &found.artifact.path)?;
+    let mut file = NewFile::begin(&to, replace)?;
+    pass_on(found, |bytes, done_bytes| {
+        file.write(bytes)?;
+        written(done_bytes);
         Ok(())
     })
     .await?;
-    drop(progress);
-    file.finish().map(drop)
+    file.finish()?;
+    Ok(to)
 }
 
 /// Says what was saved where.

@@ -8,6 +8,8 @@ use clap::Subcommand;
 use super::Context;
 use super::out::CliError;
 
+pub(super) use get::into_file;
+
 /// `rat-things artifacts …`
 #[derive(Debug, Subcommand)]
 pub enum Command {

@@ -3,7 +3,7 @@
 use ratatui::layout::{Position, Rect};
 
 use super::paint::Paint;
-use super::{answer, create};
+use super::{answer, artifacts, create, inspect, turns};
 use crate::tui::layers::Layer;
 use crate::tui::state::State;
 
@@ -20,6 +20,23 @@ pub fn draw(state: &State, paint: &mut Paint, area: Rect) -> Option<Position> {
         cursor = match layer {
             Layer::Answer(of) => answer::draw(state, of, paint, body),
             Layer::Create(of) => create::draw(state, of, paint, body),
+            Layer::Turns(of) => {
+                turns::draw(state, of, paint, body);
+                None
+            }
+            Layer::Artifacts(of) => {
+                artifacts::draw(state, of, paint, body);
+                None
+            }
+            Layer::Preview(of) => {
+                artifacts::draw_preview(state, of, paint, body);
+                None
+            }
+            Layer::Save(of) => artifacts::draw_save(of, paint, body),
+            Layer::Inspect(of) => {
+                inspect::draw(of, state, paint, body);
+                None
+            }
         };
     }
     cursor

@@ -1,15 +1,20 @@
 //! Draws the state. It reads and decides nothing that is not on the screen, and makes only the rows that fit.
 
 mod answer;
+mod artifacts;
 mod cancel;
 mod composer;
 mod create;
 mod dialog;
+mod facts;
 pub mod help;
+mod inspect;
 mod layers;
+mod page;
 mod paint;
 mod session;
 mod sessions;
+mod turns;
 mod typed;
 
 use ratatui::buffer::Buffer;
@@ -18,6 +23,7 @@ use ratatui::style::Style;
 
 use self::paint::Paint;
 use super::action::{self, Place};
+use super::layers::Layer;
 use super::state::{LEAST, State};
 use super::transcript::Role;
 use crate::text::ago;
@@ -56,8 +62,10 @@ pub fn draw(state: &State, colour: bool, buffer: &mut Buffer) -> Drawn {
     }
     header(state, &mut paint, area);
     let mut cursor = None;
+    let covered = state.layers.iter().any(Layer::covers);
     match (&state.help, &state.open) {
         (Some(from), _) => help::draw(state, &mut paint, area, *from),
+        _ if covered => {}
         (None, Some(open)) => {
             let searching = session::draw(state, open, &mut paint, area);
             cursor = composer::draw(state, open, &mut paint, area).or(searching);
@@ -92,10 +100,11 @@ fn clear_row(paint: &mut Paint, area: Rect, y: u16) {
 fn header(state: &State, paint: &mut Paint, area: Rect) {
     let width = usize::from(area.width);
     let about = &state.about;
-    let problem = match &state.open {
-        Some(open) => &open.problem,
-        None => &state.sessions.problem,
-    };
+    let layers = state.layers.iter().rev().find_map(|layer| layer.problem());
+    let problem = layers.or(match &state.open {
+        Some(open) => open.problem.as_ref(),
+        None => state.sessions.problem.as_ref(),
+    });
     let (health, role) = match problem {
         Some((_, since_ms)) => {
             let since = ago(*since_ms, state.now_ms);

@@ -1,6 +1,7 @@
 //! The screen: decided in messages, drawn into memory, fed by a deployment of the test's own, and once with the real program in tmux.
 
 mod answer;
+mod artifacts;
 mod create;
 mod drawn;
 mod fake;
@@ -10,4 +11,5 @@ mod keys;
 mod samples;
 mod scale;
 mod tmux;
+mod turns;
 mod update;

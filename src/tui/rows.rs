@@ -1,0 +1,160 @@
+//! A list of one kind in a screen of its own: a window, a selection, and when to read. Pure.
+
+use super::action::Action;
+use super::msg::Trouble;
+use super::window::{Chunk, Where, Window};
+use crate::api::HasId;
+
+/// The list is read again after so long.
+const REFRESH_MS: u64 = 2_000;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Rows<T> {
+    /// The rows.
+    pub window: Window<T>,
+    /// Place of the selected row in the window.
+    pub selected: usize,
+    /// Place of the first row on the screen.
+    pub top: usize,
+    /// Something was read.
+    pub loaded: bool,
+    /// Why the last reading failed, and since when none worked.
+    pub problem: Option<(String, u64)>,
+    /// The answer to which request is wanted.
+    pub ticket: u64,
+    reading: Option<Where>,
+    read_ms: u64,
+    to_end: bool,
+}
+
+impl<T: HasId + Clone + PartialEq> Default for Rows<T> {
+    fn default() -> Self {
+        Rows {
+            window: Window::default(),
+            selected: 0,
+            top: 0,
+            loaded: false,
+            problem: None,
+            ticket: 0,
+            reading: None,
+            read_ms: 0,
+            to_end: false,
+        }
+    }
+}
+
+impl<T: HasId + Clone + PartialEq> Rows<T> {
+    /// The row under the cursor.
+    pub fn current(&self) -> Option<&T> {
+        self.window.rows().get(self.selected)
+    }
+
+    /// Rows at this place are asked for under this ticket; what was asked for before is void.
+    pub fn asked(&mut self, at: Where, ticket: u64, now_ms: u64) {
+        (self.ticket, self.reading, self.read_ms) = (ticket, Some(at), now_ms);
+    }
+
+    /// Where the rows on the screen are, to be read again.
+    pub fn again(&self) -> Where {
+        let above = self.top.checked_sub(1);
+        match above.and_then(|place| self.window.id_up_to(place)) {
+            Some(id) => Where::After(id.to_owned()),
+            None => Where::Start,
+        }
+    }
+
+    /// Once a second: where to read, when it is time.
+    pub fn tick(&self, now_ms: u64) -> Option<Where> {
+        let due = now_ms.saturating_sub(self.read_ms) >= REFRESH_MS;
+        (due && self.reading.is_none()).then(|| self.again())
+    }
+
+    /// Moves the selection. Where to read, when an edge is near.
+    pub fn act(&mut self, action: Action, height: usize) -> Option<Where> {
+        let last = self.window.rows().len().saturating_sub(1);
+        let screen = height.saturating_sub(1).max(1);
+        match action {
+            Action::Down => self.selected = (self.selected + 1).min(last),
+            Action::Up => self.selected = self.selected.saturating_sub(1),
+            Action::PageDown => self.selected = (self.selected + screen).min(last),
+            Action::PageUp => self.selected = self.selected.saturating_sub(screen),
+            Action::First if self.window.before().is_some() => {
+                self.window = Window::default();
+                (self.selected, self.top) = (0, 0);
+                return Some(Where::Start);
+            }
+            Action::First => self.selected = 0,
+            Action::Last if self.window.behind().is_some() => {
+                self.to_end = true;
+                return Some(Where::End);
+            }
+            Action::Last => self.selected = last,
+            _ => return None,
+        }
+        self.keep_visible(height);
+        self.near_edge(height)
+    }
+
+    /// Takes an answer in; the selection stays with its row. Where to read on.
+    pub fn take(
+        &mut self,
+        result: Result<Chunk<T>, Trouble>,
+        height: usize,
+        now_ms: u64,
+    ) -> Option<Where> {
+        self.reading = None;
+        let chunk = match result {
+            Ok(chunk) => chunk,
+            Err(trouble) => {
+                let since = self.problem.take().map_or(now_ms, |(_, since)| since);
+                self.problem = Some((trouble.words, since));
+                return None;
+            }
+        };
+        (self.problem, self.loaded) = (None, true);
+        let selected = self.current().and_then(HasId::id).map(str::to_owned);
+        let at_end = chunk.at == Where::End;
+        let moved = self.window.take(chunk);
+        self.shift(moved);
+        if let Some(place) = selected.and_then(|id| self.window.place_of(&id)) {
+            self.selected = place;
+        }
+        if at_end && std::mem::take(&mut self.to_end) {
+            self.selected = self.window.rows().len().saturating_sub(1);
+        }
+        let moved = self.window.trim(self.selected, height);
+        self.shift(moved);
+        self.keep_visible(height);
+        self.near_edge(height)
+    }
+
+    fn shift(&mut self, places: isize) {
+        self.selected = self.selected.saturating_add_signed(places);
+        // Whoever is at the very top stays there and sees what is new.
+        if self.top > 0 {
+            self.top = self.top.saturating_add_signed(places);
+        }
+    }
+
+    /// The selected row is on the screen, and the screen is full if that is possible.
+    pub fn keep_visible(&mut self, height: usize) {
+        let rows = self.window.rows().len();
+        let height = height.max(1);
+        self.selected = self.selected.min(rows.saturating_sub(1));
+        self.top = self.top.min(rows.saturating_sub(height)).min(self.selected);
+        if self.selected >= self.top + height {
+            self.top = self.selected + 1 - height;
+        }
+    }
+
+    fn near_edge(&self, height: usize) -> Option<Where> {
+        let behind = self.window.rows().len().saturating_sub(self.selected + 1);
+        let wanted = match (self.window.behind(), self.window.before()) {
+            (Some(at), _) if behind < height => Some(at),
+            (_, Some(at)) if self.selected < height => Some(at),
+            _ => None,
+        };
+        wanted.filter(|at| self.reading.as_ref() != Some(at))
+    }
+}

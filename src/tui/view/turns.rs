@@ -1,0 +1,112 @@
+//! The Turns of a Session.
+
+use ratatui::layout::Rect;
+
+use super::paint::Paint;
+use super::{facts, page};
+use crate::api::Turn;
+use crate::text::ago;
+use crate::tui::inspect::{took, turn_facts};
+use crate::tui::state::State;
+use crate::tui::transcript::{Role, turn_role, turn_word};
+use crate::tui::turns::Turns;
+
+/// Cells of the list where there is room for the selected Turn beside it.
+const LIST: u16 = 76;
+/// Columns from which on there is.
+const WIDE: u16 = 120;
+
+/// Draws it, and what is known of the selected one where there is room.
+pub fn draw(state: &State, turns: &Turns, paint: &mut Paint, area: Rect) {
+    let rows = turns.rows.window.rows();
+    let more = turns.rows.window.before().is_some() || turns.rows.window.behind().is_some();
+    let count = match more {
+        true => format!("{} of more, newest first", rows.len()),
+        false => format!("{}, newest first", rows.len()),
+    };
+    let title = format!("{}  Turns", turns.session);
+    let body = page::draw(paint, area, &title, &count);
+    if rows.is_empty() {
+        let (problem, loaded) = (turns.rows.problem.as_ref(), turns.rows.loaded);
+        return page::nothing(paint, body, problem, loaded, "no turn yet");
+    }
+    let mut list = body;
+    if area.width >= WIDE {
+        list.width = LIST;
+        let beside = Rect {
+            x: body.x + LIST + 2,
+            width: body.width - LIST - 2,
+            ..body
+        };
+        if let Some(turn) = turns.rows.current() {
+            facts::draw(paint, beside, &turn_facts(turn, state.now_ms));
+        }
+    }
+    let heads = ["STATE", "TURN", "BEGAN", "TOOK", "TOKENS"];
+    let columns = columns(list.width, heads, [Role::Dim; 5]);
+    page::row(paint, list, list.y, &columns, false);
+    let height = usize::from(list.height.saturating_sub(1));
+    let visible = rows.iter().enumerate().skip(turns.rows.top).take(height);
+    for (line, (place, turn)) in visible.enumerate() {
+        let y = list.y + 1 + line as u16;
+        let cells = texts(turn, state.now_ms);
+        let texts = [0, 1, 2, 3, 4].map(|at| cells[at].as_str());
+        let roles = [
+            turn_role(turn.status),
+            Role::Text,
+            Role::Dim,
+            Role::Dim,
+            Role::Dim,
+        ];
+        let columns = self::columns(list.width, texts, roles);
+        page::row(paint, list, y, &columns, place == turns.rows.selected);
+        paint.rows_built += 1;
+    }
+}
+
+fn columns<'a>(width: u16, texts: [&'a str; 5], roles: [Role; 5]) -> [(usize, &'a str, Role); 5] {
+    // An id is never cut: what there is no room for goes first.
+    let took = if width >= 66 { 8 } else { 0 };
+    let tokens = if width >= 74 { 14 } else { 0 };
+    let widths = [9, 31, 8, took, tokens];
+    [0, 1, 2, 3, 4].map(|at| (widths[at], texts[at], roles[at]))
+}
+
+fn texts(turn: &Turn, now_ms: u64) -> [String; 5] {
+    let dash = || "-".to_owned();
+    let began = turn.started_at.map(|at| ago(at * 1000, now_ms));
+    let tokens = turn.usage.as_ref().map(|usage| {
+        let (input, output) = (short(usage.input_tokens), short(usage.output_tokens));
+        format!("{input} in {output} out")
+    });
+    [
+        turn_word(turn.status).to_owned(),
+        turn.id.clone(),
+        began.unwrap_or_else(dash),
+        took(turn, now_ms).unwrap_or_else(dash),
+        tokens.unwrap_or_else(dash),
+    ]
+}
+
+/// A number in at most four cells.
+fn short(n: u64) -> String {
+    match n {
+        0..1_000 => n.to_string(),
+        1_000..1_000_000 => format!("{}k", n / 1_000),
+        1_000_000..1_000_000_000 => format!("{}M", n / 1_000_000),
+        _ => format!("{}G", n / 1_000_000_000),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::cells;
+
+    #[test]
+    fn a_number_of_tokens_has_at_most_four_cells() {
+        for n in [0, 999, 1_000, 999_999, 1_000_000, 999_999_999_999] {
+            assert!(cells(&short(n)) <= 4, "{}", short(n));
+        }
+    }
+}

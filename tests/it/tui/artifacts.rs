@@ -1,0 +1,287 @@
+//! Artifacts of a Session: listed, shown as far as they can be, saved where a person says.
+
+use std::sync::Arc;
+
+use rat_things::api::SessionArtifact;
+use rat_things::text::Glyphs;
+use rat_things::tui::action::Place;
+use rat_things::tui::msg::{Effect, Msg, Trouble};
+use rat_things::tui::reading::{Head, ReadAsk, Seen};
+use rat_things::tui::save::{NotSaved, SaveAsk, Saving};
+use rat_things::tui::state::State;
+use rat_things::tui::update::update;
+use rat_things::tui::window::{Chunk, Where};
+use rat_things::tui::world::World;
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use super::drawn::{all, drawn};
+use super::fake::Fake;
+use super::samples::{NOW, NOW_MS, list, opened, press, type_in};
+
+const SIZE: (u16, u16) = (80, 24);
+const ID: &str = "sess_7fk2c4v8w2n6r3t0yxbhek5zq1";
+
+fn artifact(n: usize, path: &str, size_bytes: u64) -> SessionArtifact {
+    serde_json::from_value(json!({
+        "id": format!("artf_4v8w2n6r3t0yxbhek5zq1m9k2{n}"), "created_at": NOW - 60, "environment_id": "env_3h1p",
+        "object": "agent.session.artifact", "path": path, "session_id": ID, "size_bytes": size_bytes,
+        "turn_id": "turn_1",
+    }))
+    .expect("it is of this shape")
+}
+
+fn asked(effects: &[Effect]) -> (u64, ReadAsk) {
+    let [Effect::Read { ticket, ask }] = effects else {
+        panic!("one thing is read: {effects:?}");
+    };
+    (*ticket, ask.clone())
+}
+
+fn tell(state: &mut State, ticket: u64, seen: Result<Seen, Trouble>) {
+    let result = seen.map(Box::new);
+    update(state, Msg::Read { ticket, result });
+}
+
+/// The list, with an Artifact of every kind.
+fn artifacts(size: (u16, u16), glyphs: Glyphs) -> State {
+    let mut state = opened(size, glyphs);
+    let (ticket, ask) = asked(&press(&mut state, &["5"]));
+    let session = ID.to_owned();
+    let at = Where::Start;
+    assert_eq!(
+        ask,
+        ReadAsk::Artifacts {
+            session,
+            at: at.clone()
+        }
+    );
+    let rows: Vec<SessionArtifact> = [
+        ("report.md", 4_198),
+        ("bench.csv", 88_064),
+        ("patch-0007.diff", 6_144),
+        ("flame.png", 217_088),
+        ("trace.json.gz", 922_624),
+        ("notes.txt", 1_228),
+    ]
+    .into_iter()
+    .enumerate()
+    .map(|(n, (name, size))| artifact(n, &format!("/workspace/outputs/{name}"), size))
+    .collect();
+    let chunk = Chunk {
+        at,
+        scanned: rows.len(),
+        rows,
+        more: false,
+        cursor: None,
+    };
+    tell(&mut state, ticket, Ok(Seen::Artifacts(chunk)));
+    state
+}
+
+/// The preview of the `n`th, whose first bytes are these.
+fn preview(size: (u16, u16), glyphs: Glyphs, n: usize, bytes: &[u8]) -> State {
+    let mut state = artifacts(size, glyphs);
+    press(&mut state, &vec!["j"; n]);
+    let (ticket, _) = asked(&press(&mut state, &["enter"]));
+    let head = Head {
+        bytes: bytes.to_vec(),
+        whole: true,
+    };
+    tell(&mut state, ticket, Ok(Seen::Head(head)));
+    state
+}
+
+fn saved(effects: &[Effect]) -> SaveAsk {
+    let [Effect::Save(ask)] = effects else {
+        panic!("one file is written: {effects:?}");
+    };
+    ask.clone()
+}
+
+fn is(state: &mut State, ticket: u64, saving: Saving) {
+    update(state, Msg::Saving { ticket, saving });
+}
+
+#[test]
+fn the_selected_artifact_is_asked_for_and_shown() {
+    let mut state = artifacts(SIZE, Glyphs::Unicode);
+    let (ticket, ask) = asked(&press(&mut state, &["j", "enter"]));
+    let (session, artifact) = (ID.to_owned(), artifact(1, "", 0).id);
+    assert_eq!(ask, ReadAsk::Head { session, artifact });
+    assert!(drawn(&state, true).contains("reading"));
+    let trouble = Trouble {
+        words: "the server is gone".into(),
+        unknown: false,
+    };
+    tell(&mut state, ticket, Err(trouble));
+    assert!(drawn(&state, true).contains("not read: the server is gone"));
+    press(&mut state, &["esc", "esc"]);
+    assert_eq!(state.place(), Place::Session);
+}
+
+#[test]
+fn an_artifact_is_saved_where_it_is_typed_and_its_progress_is_seen() {
+    let mut state = artifacts(SIZE, Glyphs::Unicode);
+    assert_eq!(press(&mut state, &["s"]), []);
+    assert!(
+        drawn(&state, true).contains(&artifact(0, "", 0).id),
+        "the whole id is shown"
+    );
+    press(&mut state, &["ctrl-u"]);
+    type_in(&mut state, "docs/report.md");
+    let ask = saved(&press(&mut state, &["enter"]));
+    assert_eq!((&*ask.to, ask.replace), ("docs/report.md", false));
+    is(&mut state, ask.ticket, Saving::Bytes(2_099));
+    assert!(
+        drawn(&state, true).contains("50%"),
+        "{}",
+        drawn(&state, true)
+    );
+    is(
+        &mut state,
+        ask.ticket,
+        Saving::Done("docs/report.md".into()),
+    );
+    assert_eq!(state.place(), Place::Artifacts);
+    assert!(
+        drawn(&state, true).contains("saved docs/report.md, 4.1 KiB"),
+        "{}",
+        drawn(&state, true)
+    );
+}
+
+#[test]
+fn a_file_that_is_there_already_goes_only_when_somebody_says_so() {
+    let mut state = artifacts(SIZE, Glyphs::Unicode);
+    let ask = saved(&press(&mut state, &["s", "enter"]));
+    is(&mut state, ask.ticket, Saving::Not(NotSaved::Taken));
+    assert_eq!(state.place(), Place::SaveTaken);
+    for harmless in ["enter", "esc", "y", "s"] {
+        let mut state = state.clone();
+        assert_eq!(press(&mut state, &[harmless]), [], "{harmless}");
+    }
+    let again = saved(&press(&mut state, &["r"]));
+    assert!(again.replace);
+    assert_eq!(again.to, ask.to);
+}
+
+#[test]
+fn what_is_given_up_is_not_told_as_saved() {
+    let mut state = artifacts(SIZE, Glyphs::Unicode);
+    let ask = saved(&press(&mut state, &["s", "enter"]));
+    assert_eq!(press(&mut state, &["esc"]), [Effect::StopSaving]);
+    is(&mut state, ask.ticket, Saving::Bytes(7));
+    assert_eq!(state.place(), Place::Save);
+    assert!(drawn(&state, true).contains("given up; nothing is left of it"));
+    let because = NotSaved::Because("no space is left".into());
+    let ask = saved(&press(&mut state, &["enter"]));
+    is(&mut state, ask.ticket, Saving::Not(because));
+    assert!(drawn(&state, true).contains("not saved: no space is left"));
+}
+
+#[test]
+fn an_odd_name_of_an_artifact_is_not_offered_as_a_file_name() {
+    for odd in ["/workspace/outputs/..", "/", "/workspace/outputs/a\x1b[2J"] {
+        let save = rat_things::tui::save::Save::new(artifact(0, odd, 1));
+        assert_eq!(save.field.text(), "", "{odd:?}");
+    }
+}
+
+#[test]
+fn the_list_shows_those_of_the_selected_session_too() {
+    let mut state = list(SIZE, Glyphs::Unicode);
+    let (_, ask) = asked(&press(&mut state, &["j", "5"]));
+    let expected = "sess_7f9qc4v8w2n6r3t0yxbhek5zq1";
+    assert!(
+        matches!(&ask, ReadAsk::Artifacts { session, .. } if session == expected),
+        "{ask:?}"
+    );
+    press(&mut state, &["esc"]);
+    assert_eq!(state.place(), Place::Sessions);
+}
+
+#[test]
+fn the_list_is_read_again_while_it_is_seen() {
+    let mut state = artifacts(SIZE, Glyphs::Unicode);
+    let effects = update(&mut state, Msg::Tick(NOW_MS + 2_000));
+    let again = effects.iter().any(|effect| {
+        matches!(
+            effect,
+            Effect::Read {
+                ask: ReadAsk::Artifacts { .. },
+                ..
+            }
+        )
+    });
+    assert!(again, "{effects:?}");
+}
+
+#[tokio::test]
+async fn a_world_without_files_saves_nothing_and_says_so() {
+    let (tell, mut told) = mpsc::channel(8);
+    let (workers, _) = mpsc::channel(1);
+    let mut world = World::new(Arc::new(Fake::new(0, 0)), tell, workers);
+    world.perform(Effect::Save(SaveAsk {
+        ticket: 1,
+        session: ID.into(),
+        artifact: "artf_1".into(),
+        to: "a".into(),
+        replace: false,
+    }));
+    let Some(Msg::Saving { ticket: 1, saving }) = told.recv().await else {
+        panic!("it is told");
+    };
+    assert!(
+        matches!(saving, Saving::Not(NotSaved::Because(_))),
+        "{saving:?}"
+    );
+}
+
+#[test]
+fn the_list_of_artifacts() {
+    insta::assert_snapshot!(all(artifacts));
+}
+
+#[test]
+fn the_question_where_an_artifact_is_saved() {
+    insta::assert_snapshot!(all(|size, glyphs| {
+        let mut state = artifacts(size, glyphs);
+        press(&mut state, &["s"]);
+        state
+    }));
+}
+
+#[test]
+fn the_question_about_a_file_that_is_there_and_one_that_is_written() {
+    let mut page = String::new();
+    for saving in [Saving::Not(NotSaved::Taken), Saving::Bytes(1_000)] {
+        let mut state = artifacts(SIZE, Glyphs::Unicode);
+        let ask = saved(&press(&mut state, &["s", "enter"]));
+        is(&mut state, ask.ticket, saving);
+        page.push_str(&drawn(&state, true));
+    }
+    insta::assert_snapshot!(page);
+}
+
+#[test]
+fn previews_of_every_kind() {
+    let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+    png.extend([0, 0, 2, 128, 0, 0, 1, 224]);
+    let heads: [&[u8]; 6] = [
+        b"# Report\n\nThe importer reads a **stream** now.\n\n```\nlet all = read(src)?;\n```\n> as asked\n",
+        b"reader,peak,\"time, s\"\nbuffered,41 GB,372\nstream,38 MB,358\n",
+        b"diff --git a/src/a.rs b/src/a.rs\n--- a/src/a.rs\n+++ b/src/a.rs\n@@ -1,2 +1,2 @@\n-let all = read(src)?;\n+for row in rows(src) {\n",
+        &png,
+        b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff\xab\x56",
+        b"plain words\x1b[2J\n",
+    ];
+    let mut page = String::new();
+    for (n, head) in heads.into_iter().enumerate() {
+        page.push_str(&drawn(&preview(SIZE, Glyphs::Unicode, n, head), true));
+    }
+    let mut as_bytes = preview(SIZE, Glyphs::Ascii, 5, heads[5]);
+    press(&mut as_bytes, &["tab"]);
+    page.push_str(&drawn(&as_bytes, true));
+    insta::assert_snapshot!(page);
+}
