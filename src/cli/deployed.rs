@@ -7,9 +7,9 @@ use super::Context;
 use super::compose::{self, Local};
 use super::daemon;
 use super::out::CliError;
-use super::runs::process_of;
 use crate::engine::ids::SessionId;
-use crate::engine::ports::Deployment;
+use crate::engine::operating::{Operating, process_of};
+use crate::engine::ports::{Deployment, Operator};
 
 /// See the module. It is the deployment itself, and knows whether somebody has to work here on what it accepted.
 pub struct Deployed {
@@ -45,6 +45,13 @@ impl Deployed {
     /// The port, for who keeps it.
     pub fn port(&self) -> Arc<dyn Deployment> {
         Arc::clone(&self.deployment)
+    }
+
+    /// What only who has the records at hand may see and settle; `None`: they are somewhere else.
+    pub fn operator(&self) -> Option<Arc<dyn Operator>> {
+        let local = self.local.as_ref()?;
+        let (core, owner) = (local.core.clone(), local.owner.clone());
+        Some(Arc::new(Operating::new(core, owner, compose::is_alive)))
     }
 
     /// Makes sure that somebody works on what was accepted, where that is up to this machine.

@@ -7,13 +7,8 @@ use super::compose::{self, Local};
 use super::daemon;
 use super::out::{Cell, CliError, Column, Role, Table};
 use crate::engine::fence::RunState;
-use crate::engine::ids::SessionId;
-use crate::engine::keys::{AGENDA_SHARDS, Group, agenda_partition, parse_agenda};
-use crate::engine::ports::Range;
+use crate::engine::operating::{Due, why};
 use crate::engine::session::Head;
-
-/// Agenda rows read at once.
-const STEP_ROWS: usize = 256;
 
 /// `rat-things outbox …`
 #[derive(Debug, clap::Subcommand)]
@@ -31,18 +26,6 @@ pub struct ListArgs {
     /// Entries at most
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     limit: u16,
-}
-
-/// One entry of the agenda, with the head that wrote it.
-pub struct Due {
-    /// Which work group.
-    pub group: Group,
-    /// Unix ms.
-    pub due_ms: u64,
-    /// Whose.
-    pub session: SessionId,
-    /// The Session's head when it was read.
-    pub head: Head,
 }
 
 /// Runs the command.
@@ -104,90 +87,7 @@ pub async fn run(context: &mut Context, command: Command) -> Result<(), CliError
 
 /// The owner's entries of both groups, soonest first, at most `limit`.
 pub async fn due(local: &Local, limit: usize) -> Result<Vec<Due>, CliError> {
-    let mut found = Vec::new();
-    for group in [Group::Execute, Group::Deliver] {
-        for shard in 0..AGENDA_SHARDS {
-            of_shard(local, group, shard, limit, &mut found).await?;
-        }
-    }
-    found.sort_by_key(|due| due.due_ms);
-    found.truncate(limit);
-    Ok(found)
-}
-
-async fn of_shard(
-    local: &Local,
-    group: Group,
-    shard: u32,
-    limit: usize,
-    found: &mut Vec<Due>,
-) -> Result<(), CliError> {
-    let mut from = String::new();
-    let mut kept = 0;
-    loop {
-        let range = Range {
-            partition: agenda_partition(group, shard),
-            from,
-            until: None,
-            reverse: false,
-            limit: STEP_ROWS,
-        };
-        let page = local
-            .core
-            .store
-            .range(&range)
-            .await
-            .map_err(crate::engine::error::EngineError::from)?;
-        for record in &page.records {
-            let Some((due_ms, session)) = parse_agenda(&record.key.sort) else {
-                continue;
-            };
-            // Entries of others are theirs; one without a head is about to be removed.
-            let Some(loaded) = local.core.load(&session).await? else {
-                continue;
-            };
-            if loaded.head.owner != local.owner {
-                continue;
-            }
-            found.push(Due {
-                group,
-                due_ms,
-                session,
-                head: loaded.head,
-            });
-            kept += 1;
-        }
-        match page.records.last() {
-            Some(last) if page.more && kept < limit => from = format!("{}\0", last.key.sort),
-            _ => return Ok(()),
-        }
-    }
-}
-
-/// Why a Session has an entry.
-pub fn why(head: &Head, group: Group) -> String {
-    if group == Group::Deliver {
-        return "a notification is to be sent".to_owned();
-    }
-    if head.deleted_ms.is_some() {
-        return "deleted; its rows and files are to be erased".to_owned();
-    }
-    let turn = match &head.turn {
-        Some(turn) if turn.cancel.is_some() => "a turn is being cancelled",
-        Some(turn) if turn.begun => "a turn goes on",
-        Some(_) => "a turn is queued",
-        None => "no turn; the entry is about to go",
-    };
-    match head.fence.state() {
-        RunState::Quarantined => "in quarantine; its worker is asked about again".to_owned(),
-        RunState::Leased => {
-            "a worker is at it; its lease ends then unless it is renewed".to_owned()
-        }
-        RunState::Free => match head.turn.as_ref().map_or(0, |turn| turn.attempts) {
-            0 => turn.to_owned(),
-            lost => format!("{turn}; workers lost over it: {lost}"),
-        },
-    }
+    Ok(local.core.due(&local.owner, limit).await?)
 }
 
 fn role(head: &Head) -> Role {
@@ -195,32 +95,5 @@ fn role(head: &Head) -> Role {
         RunState::Quarantined => Role::Warn,
         RunState::Leased => Role::Active,
         RunState::Free => Role::Plain,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::ports::ExecutionId;
-    use crate::engine::session::ActiveTurn;
-
-    #[test]
-    fn every_entry_says_why_it_is_there() {
-        let mut head = Head::new("o".into(), 1);
-        let mut said = vec![why(&head, Group::Execute), why(&head, Group::Deliver)];
-        head.turn = Some(ActiveTurn::queued(1));
-        said.push(why(&head, Group::Execute));
-        if let Some(turn) = &mut head.turn {
-            turn.attempts = 2;
-            turn.begun = true;
-        }
-        said.push(why(&head, Group::Execute));
-        head.fence.claim(ExecutionId("x".into()), 9).expect("free");
-        said.push(why(&head, Group::Execute));
-        head.fence.lost_sight(9).expect("leased");
-        said.push(why(&head, Group::Execute));
-        head.deleted_ms = Some(9);
-        said.push(why(&head, Group::Execute));
-        insta::assert_snapshot!(said.join("\n"));
     }
 }

@@ -9,9 +9,11 @@ use super::Context;
 use super::artifacts::into_file;
 use super::compose;
 use super::deployed::Deployed;
+use super::doctor;
 use super::out::{CliError, Console, Facts, OutputArgs, codes};
 use super::resolve;
 use crate::text::Glyphs;
+use crate::tui::records::{Check, Verdict};
 use crate::tui::save::{Files, NotSaved};
 use crate::tui::screen::{self, Left, Options, ScreenError};
 use crate::tui::state::About;
@@ -53,6 +55,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         (_, glyphs) => glyphs,
     };
     let settings = &context.settings;
+    let (doctor, looks) = mpsc::channel(1);
     let options = Options {
         about: About {
             profile: settings.profile.value.clone(),
@@ -70,6 +73,8 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         editor: ["VISUAL", "EDITOR"]
             .iter()
             .find_map(|name| context.vars.text(name)),
+        operator: of.operator(),
+        doctor,
         files: files(context.vars.path("HOME")),
         now_ms: compose::now_ms,
     };
@@ -89,7 +94,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     let console = std::mem::replace(&mut context.console, quiet);
     let left = tokio::select! {
         left = screen => left,
-        () = keep_workers(context, &of, &said, asked) => Ok(Left::Ended),
+        () = serve(context, &of, &said, asked, looks) => Ok(Left::Ended),
     };
     context.console = console;
     match left {
@@ -124,19 +129,41 @@ fn files(home: Option<PathBuf>) -> Files {
     })
 }
 
-/// Makes sure that somebody works on what was accepted, as often as it is asked for.
-async fn keep_workers(
+/// Makes sure that somebody works on what was accepted, and looks whether all is in order, as often as it is asked for.
+async fn serve(
     context: &mut Context,
     of: &Deployed,
     said: &Said,
     mut asked: mpsc::Receiver<oneshot::Sender<Option<String>>>,
+    mut looks: mpsc::Receiver<oneshot::Sender<Vec<Check>>>,
 ) {
-    while let Some(answer) = asked.recv().await {
-        of.ensure_daemon(context).await;
-        // The screen may have been left meanwhile.
-        let _ = answer.send(said.take_line());
+    loop {
+        // The screen may have been left when an answer is given.
+        tokio::select! {
+            Some(answer) = asked.recv() => {
+                of.ensure_daemon(context).await;
+                let _ = answer.send(said.take_line());
+            }
+            Some(answer) = looks.recv() => {
+                let found = doctor::found(context).await;
+                let _ = answer.send(found.into_iter().map(check).collect());
+            }
+            else => return std::future::pending().await,
+        }
     }
-    std::future::pending::<()>().await;
+}
+
+fn check(found: doctor::Check) -> Check {
+    Check {
+        name: found.name.to_owned(),
+        verdict: match found.verdict {
+            doctor::Verdict::Ok => Verdict::Ok,
+            doctor::Verdict::Warning => Verdict::Warning,
+            doctor::Verdict::Failed => Verdict::Failed,
+        },
+        found: found.found,
+        fixes: found.fixes,
+    }
 }
 
 /// What was said, kept.

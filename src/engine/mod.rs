@@ -48,6 +48,7 @@ pub mod lazy;
 mod live;
 pub mod measure;
 pub mod observe;
+pub mod operating;
 pub mod outbox;
 pub mod overhear;
 pub mod overhearing;

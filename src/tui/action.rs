@@ -46,6 +46,16 @@ pub enum Place {
     SaveTaken,
     /// A file that is being written.
     Saving,
+    /// The Runs of a Session.
+    Runs,
+    /// The deliveries of a Session.
+    Deliveries,
+    /// What all Sessions owe.
+    Owed,
+    /// A page of words: an environment, or whether all is in order.
+    Report,
+    /// The question before something is settled.
+    Settle,
     /// Wherever rows or lines are gone through in a screen of their own.
     List,
     /// Wherever text is typed.
@@ -56,7 +66,7 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order of the help.
-    pub const ALL: [Place; 21] = [
+    pub const ALL: [Place; 26] = [
         Place::Sessions,
         Place::Filter,
         Place::Session,
@@ -74,6 +84,11 @@ impl Place {
         Place::Save,
         Place::SaveTaken,
         Place::Saving,
+        Place::Runs,
+        Place::Deliveries,
+        Place::Owed,
+        Place::Report,
+        Place::Settle,
         Place::List,
         Place::Text,
         Place::Help,
@@ -101,6 +116,11 @@ impl Place {
             Place::Save => "Save an Artifact",
             Place::SaveTaken => "A file that is there already",
             Place::Saving => "A file that is being written",
+            Place::Runs => "Runs",
+            Place::Deliveries => "Deliveries",
+            Place::Owed => "Outbox of all Sessions",
+            Place::Report => "Environment and health",
+            Place::Settle => "Settle a Run or a delivery",
             Place::List => "In lists and long texts",
             Place::Text => "Text that is typed",
             Place::Help => "Help",
@@ -116,7 +136,15 @@ impl Place {
     fn is_gone_through(self) -> bool {
         matches!(
             self,
-            Place::Turns | Place::Inspect | Place::Artifacts | Place::Preview | Place::List
+            Place::Turns
+                | Place::Inspect
+                | Place::Artifacts
+                | Place::Preview
+                | Place::Runs
+                | Place::Deliveries
+                | Place::Owed
+                | Place::Report
+                | Place::List
         )
     }
 
@@ -130,6 +158,7 @@ impl Place {
                 | Place::AnswerText
                 | Place::Create
                 | Place::Save
+                | Place::Settle
                 | Place::Text
         )
     }
@@ -182,6 +211,24 @@ pub enum Action {
     Inspect,
     /// Shows it as it is on the wire, or as words; or its bytes.
     Json,
+    /// To the list of Sessions.
+    Sessions,
+    /// Opens the deliveries, or what all Sessions owe.
+    Deliveries,
+    /// Opens the Runs.
+    Runs,
+    /// Opens the environment.
+    Environment,
+    /// Opens whether all is in order.
+    Health,
+    /// Asks whether a quarantine is to end.
+    Release,
+    /// Asks whether a delivery has arrived.
+    Arrived,
+    /// Asks whether a delivery is to be sent.
+    SendAgain,
+    /// Asks whether a delivery is to be given up.
+    GiveUp,
     /// Opens the Artifacts.
     Artifacts,
     /// Asks where to save.

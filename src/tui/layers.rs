@@ -8,7 +8,9 @@ use super::field::Field;
 use super::inspect::Inspect;
 use super::msg::{Effect, Trouble};
 use super::reading::Seen;
+use super::records::{About, Deliveries, Owed, Report, Runs};
 use super::save::Save;
+use super::settle::Settle;
 use super::state::State;
 use super::turns::Turns;
 
@@ -16,12 +18,14 @@ mod answer;
 mod artifacts;
 mod create;
 mod inspect;
+mod records;
 mod turns;
 
 pub use answer::{open_answer, sent, waited_for};
 pub use artifacts::saving;
 pub use create::{created, open_create};
 pub use inspect::open_inspect;
+pub use records::settled;
 pub use turns::{open_turns, place_read, turn_beside};
 
 /// One of them.
@@ -41,13 +45,31 @@ pub enum Layer {
     Preview(Box<Preview>),
     /// Where it is to be saved.
     Save(Box<Save>),
+    /// The Runs of a Session.
+    Runs(Box<Runs>),
+    /// The deliveries of a Session.
+    Deliveries(Box<Deliveries>),
+    /// What all Sessions owe.
+    Owed(Box<Owed>),
+    /// A page of words.
+    Report(Box<Report>),
+    /// The question before something is settled.
+    Settle(Box<Settle>),
 }
 
 /// A screen of its own that has a key everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum View {
-    /// The Artifacts of the Session that is open or selected.
+    /// The deliveries of the Session that is open, or what all Sessions owe.
+    Deliveries,
+    /// The Runs of the Session that is open or selected.
+    Runs,
+    /// Its environment.
+    Environment,
+    /// Its Artifacts.
     Artifacts,
+    /// Whether all is in order where the Sessions live.
+    Health,
 }
 
 /// Whether a layer is there afterwards.
@@ -70,14 +92,26 @@ impl Layer {
             Layer::Artifacts(_) => Place::Artifacts,
             Layer::Preview(_) => Place::Preview,
             Layer::Save(save) => save.place(),
+            Layer::Runs(_) => Place::Runs,
+            Layer::Deliveries(_) => Place::Deliveries,
+            Layer::Owed(_) => Place::Owed,
+            Layer::Report(_) => Place::Report,
+            Layer::Settle(settle) => settle.place(),
         }
     }
 
     /// Whether nothing below it is seen.
     pub fn covers(&self) -> bool {
         match self {
-            Layer::Answer(_) | Layer::Create(_) | Layer::Save(_) => false,
-            Layer::Turns(_) | Layer::Inspect(_) | Layer::Artifacts(_) | Layer::Preview(_) => true,
+            Layer::Answer(_) | Layer::Create(_) | Layer::Save(_) | Layer::Settle(_) => false,
+            Layer::Turns(_)
+            | Layer::Inspect(_)
+            | Layer::Artifacts(_)
+            | Layer::Preview(_)
+            | Layer::Runs(_)
+            | Layer::Deliveries(_)
+            | Layer::Owed(_)
+            | Layer::Report(_) => true,
         }
     }
 
@@ -86,6 +120,10 @@ impl Layer {
         match self {
             Layer::Turns(of) => of.rows.problem.as_ref(),
             Layer::Artifacts(of) => of.rows.problem.as_ref(),
+            Layer::Runs(of) => of.rows.problem.as_ref(),
+            Layer::Deliveries(of) => of.rows.problem.as_ref(),
+            Layer::Owed(of) => of.rows.problem.as_ref(),
+            Layer::Report(of) => of.problem.as_ref(),
             _ => None,
         }
     }
@@ -97,6 +135,9 @@ impl Layer {
                 answer.field.insert(text)
             }
             Layer::Create(create) => create.insert(text),
+            Layer::Settle(settle) if settle.sending.is_none() => {
+                settle.field.insert(&text.replace(['\n', '\r'], " "))
+            }
             Layer::Save(save) if save.place() == Place::Save => {
                 save.field.insert(&text.replace(['\n', '\r'], " "))
             }
@@ -131,6 +172,11 @@ impl Layer {
             Layer::Artifacts(of) => artifacts::act(of, state, action),
             Layer::Preview(of) => artifacts::act_preview(of, state, action),
             Layer::Save(of) => artifacts::act_save(of, state, action),
+            Layer::Runs(of) => records::act_runs(of, state, action),
+            Layer::Deliveries(of) => records::act_deliveries(of, state, action),
+            Layer::Owed(of) => records::act_owed(of, state, action),
+            Layer::Report(of) => records::act_report(of, state, action),
+            Layer::Settle(of) => records::act_settle(of, state, action),
         }
     }
 
@@ -154,6 +200,19 @@ impl Layer {
             Layer::Artifacts(of) if of.rows.ticket == ticket => {
                 Some(artifacts::read(of, state, result))
             }
+            Layer::Runs(of) if of.rows.ticket == ticket => {
+                Some(records::read_runs(of, state, result))
+            }
+            Layer::Deliveries(of) if of.rows.ticket == ticket => {
+                Some(records::read_deliveries(of, state, result))
+            }
+            Layer::Owed(of) if of.rows.ticket == ticket => {
+                Some(records::read_owed(of, state, result))
+            }
+            Layer::Report(of) if of.ticket == ticket => {
+                records::read_report(of, state, result);
+                Some(Vec::new())
+            }
             Layer::Preview(of) if of.ticket == ticket => {
                 artifacts::read_preview(of, result);
                 Some(Vec::new())
@@ -167,6 +226,24 @@ impl Layer {
         match self {
             Layer::Turns(of) => turns::tick(of, state),
             Layer::Artifacts(of) => artifacts::tick(of, state),
+            Layer::Runs(of) => {
+                let at = of.rows.tick(state.now_ms);
+                // Ages are shown.
+                (at.map(|at| of.read(state, at)).into_iter().collect(), true)
+            }
+            Layer::Deliveries(of) => {
+                let at = of.rows.tick(state.now_ms);
+                (at.map(|at| of.read(state, at)).into_iter().collect(), true)
+            }
+            Layer::Owed(of) => {
+                let due = of.rows.tick(state.now_ms).is_some();
+                (due.then(|| of.read(state)).into_iter().collect(), true)
+            }
+            Layer::Report(of) => {
+                let due = of.is_due(state.now_ms);
+                let problem = of.problem.is_some();
+                (due.then(|| of.read(state)).into_iter().collect(), problem)
+            }
             Layer::Inspect(of) => {
                 let now_ms = state.now_ms;
                 let changed = state.open.as_ref().is_some_and(|o| of.renew(o, now_ms));
@@ -185,13 +262,41 @@ pub fn open_view(state: &mut State, view: View) -> Vec<Effect> {
     }
     let open = state.open.as_ref().map(|open| open.id.clone());
     let selected = || state.sessions.current().map(|session| session.id.clone());
-    let Some(session) = open.or_else(selected) else {
-        state.notice = Some("there is no Session yet".to_owned());
+    let session = open.clone().or_else(selected);
+    match (view, open, session) {
+        (View::Health, _, _) => {
+            state.layers.clear();
+            records::open_report(state, About::Health)
+        }
+        (View::Deliveries, None, selected) => {
+            state.layers.clear();
+            records::open_owed(state, selected)
+        }
+        (_, _, None) => {
+            state.notice = Some("there is no Session yet".to_owned());
+            Vec::new()
+        }
+        (view, _, Some(session)) => {
+            state.layers.clear();
+            match view {
+                View::Artifacts => artifacts::open_artifacts(state, session),
+                View::Runs => records::open_runs(state, session),
+                View::Environment => records::open_report(state, About::Environment(session)),
+                View::Deliveries | View::Health => records::open_deliveries(state, session),
+            }
+        }
+    }
+}
+
+/// To the list of Sessions, whatever is open.
+pub fn to_sessions(state: &mut State) -> Vec<Effect> {
+    if state.layers.last().is_some_and(|layer| !layer.covers()) {
         return Vec::new();
-    };
+    }
     state.layers.clear();
-    match view {
-        View::Artifacts => artifacts::open_artifacts(state, session),
+    match state.open {
+        Some(_) => super::update::close(state),
+        None => Vec::new(),
     }
 }
 
@@ -241,6 +346,10 @@ pub fn refresh(state: &mut State) -> Vec<Effect> {
     let effects = match &mut layer {
         Layer::Turns(of) => vec![of.read(state, of.rows.again())],
         Layer::Artifacts(of) => vec![of.read(state, of.rows.again())],
+        Layer::Runs(of) => vec![of.read(state, of.rows.again())],
+        Layer::Deliveries(of) => vec![of.read(state, of.rows.again())],
+        Layer::Owed(of) => vec![of.read(state)],
+        Layer::Report(of) => vec![of.read(state)],
         _ => Vec::new(),
     };
     state.layers.push(layer);

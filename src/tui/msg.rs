@@ -8,6 +8,7 @@ use super::filter::Filter;
 use super::find::{FindAsk, Finding};
 use super::reading::{ReadAsk, Seen};
 use super::save::{SaveAsk, Saving};
+use super::settle::Matter;
 use super::window::{Chunk, Where};
 use crate::api::{AgentSession, InputEvent, Item, SessionCreateParams, Turn};
 use crate::engine::error::EngineError;
@@ -81,6 +82,13 @@ pub enum Msg {
         /// What.
         result: Result<Box<Seen>, Trouble>,
     },
+    /// Something was settled, or not.
+    Settled {
+        /// Which request this answers.
+        ticket: u64,
+        /// Whether.
+        result: Result<(), Trouble>,
+    },
     /// How far an Artifact is saved.
     Saving {
         /// Which request this answers.
@@ -140,6 +148,13 @@ pub enum Effect {
         ticket: u64,
         /// What.
         ask: ReadAsk,
+    },
+    /// Settle what only an operator may settle.
+    Settle {
+        /// Repeated in the answer.
+        ticket: u64,
+        /// What.
+        matter: Matter,
     },
     /// Save an Artifact in a file.
     Save(SaveAsk),

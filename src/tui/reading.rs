@@ -1,17 +1,26 @@
 //! What the screens beside the list and the transcript read: asked for as data, read in one place.
 
 use tokio::io::AsyncReadExt;
+use tokio::sync::{mpsc, oneshot};
 
 use super::preview::HEAD_BYTES;
+use super::records::Check;
 use super::window::{Chunk, Where};
 use super::world::{chunk, missing_turns, query};
-use crate::api::{Agent, HasId, Item, Page, SessionArtifact, Turn};
+use crate::api::{Agent, AgentSession, HasId, Item, Page, SessionArtifact, Turn};
 use crate::engine::error::EngineError;
-use crate::engine::ports::{Deployment, Told};
+use crate::engine::ports::{
+    DeliveryRead, Deployment, DeploymentError, EnvironmentRead, Operator, OwedRead, RunRead, Told,
+};
 use crate::engine::read::ListQuery;
 
 /// Saved Agents that can be chosen from.
 const AGENTS: usize = 100;
+/// Asks whether all is in order where the Sessions live.
+pub type Doctor = mpsc::Sender<oneshot::Sender<Vec<Check>>>;
+
+/// Entries of the agenda that are shown.
+const OWED: usize = 200;
 /// Rows of a list read at once.
 const ROWS: usize = 100;
 /// Turns without an Item that are passed over on the way to one that has some.
@@ -50,6 +59,29 @@ pub enum ReadAsk {
         /// The Artifact.
         artifact: String,
     },
+    /// Runs of a Session, newest first.
+    Runs {
+        /// The Session.
+        session: String,
+        /// Which.
+        at: Where,
+    },
+    /// Deliveries of a Session by id.
+    Deliveries {
+        /// The Session.
+        session: String,
+        /// Which.
+        at: Where,
+    },
+    /// What all Sessions owe, soonest first.
+    Owed,
+    /// The environment of a Session.
+    Environment {
+        /// The Session.
+        session: String,
+    },
+    /// Whether all is in order where the Sessions live.
+    Health,
 }
 
 /// A Turn, told by one that is known.
@@ -76,6 +108,16 @@ pub enum Seen {
     Artifacts(Chunk<SessionArtifact>),
     /// The first bytes of an Artifact.
     Head(Head),
+    /// Runs.
+    Runs(Chunk<RunRead>),
+    /// Deliveries.
+    Deliveries(Chunk<DeliveryRead>),
+    /// What is owed.
+    Owed(Chunk<OwedRead>),
+    /// A Session, and what the records tell of its environment.
+    Environment(Box<AgentSession>, EnvironmentRead),
+    /// Checks.
+    Health(Vec<Check>),
 }
 
 /// The first bytes of an Artifact.
@@ -101,9 +143,51 @@ pub struct TurnPlace {
 /// Reads it.
 ///
 /// # Errors
-/// As the deployment says.
-pub async fn read(of: &dyn Deployment, ask: ReadAsk) -> Told<Seen> {
+/// As the deployment says; that it lacks what is asked for, if only an operator has it and there is none.
+pub async fn read(
+    of: &dyn Deployment,
+    operator: Option<&dyn Operator>,
+    doctor: Option<&Doctor>,
+    ask: ReadAsk,
+) -> Told<Seen> {
+    let operator = || operator.ok_or_else(lacks);
     Ok(match ask {
+        ReadAsk::Runs { session, at } => {
+            let (query, backwards) = query(&at, ROWS, false);
+            let page = operator()?.runs(&session, &query).await?;
+            Seen::Runs(chunk(at, page, backwards))
+        }
+        ReadAsk::Deliveries { session, at } => {
+            let (query, backwards) = query(&at, ROWS, true);
+            // Their ids are in no order that means anything, and can be gone through one way only.
+            let query = ListQuery {
+                ascending: true,
+                ..query
+            };
+            let page = operator()?.deliveries(&session, &query).await?;
+            Seen::Deliveries(chunk(at, page, backwards))
+        }
+        ReadAsk::Owed => {
+            let rows = operator()?.owed(OWED).await?;
+            Seen::Owed(Chunk {
+                at: Where::Start,
+                scanned: rows.len(),
+                rows,
+                more: false,
+                cursor: None,
+            })
+        }
+        ReadAsk::Environment { session } => {
+            let read = operator()?.environment(&session).await?;
+            Seen::Environment(Box::new(of.session(&session).await?), read)
+        }
+        ReadAsk::Health => {
+            let doctor = doctor.ok_or_else(lacks)?;
+            let (answer, answered) = oneshot::channel();
+            // Whoever looks is gone only when the screen is being left.
+            let _ = doctor.send(answer).await;
+            Seen::Health(answered.await.unwrap_or_default())
+        }
         ReadAsk::Agents => {
             let query = ListQuery {
                 limit: AGENTS,
@@ -131,6 +215,14 @@ pub async fn read(of: &dyn Deployment, ask: ReadAsk) -> Told<Seen> {
             Seen::TurnPlace(session, place)
         }
     })
+}
+
+fn lacks() -> DeploymentError {
+    DeploymentError::Lacks {
+        message: "this is told by the records themselves, and a server of the Agents API does not show them"
+            .to_owned(),
+        instead: "choose a profile of kind \"local\" or \"aws\" where the records are".to_owned(),
+    }
 }
 
 async fn head(of: &dyn Deployment, session: &str, artifact: &str) -> Told<Head> {

@@ -27,12 +27,13 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use super::copy::osc52;
 use super::edit::edit;
 use super::msg::{Effect, Msg};
+use super::reading::Doctor;
 use super::save::Files;
 use super::state::{About, State};
 use super::update::{start, update};
 use super::view;
 use super::world::{Workers, World};
-use crate::engine::ports::Deployment;
+use crate::engine::ports::{Deployment, Operator};
 
 /// Between two frames.
 const FRAME: Duration = Duration::from_millis(16);
@@ -78,6 +79,10 @@ pub struct Options {
     pub seed: String,
     /// A command line for a shell.
     pub editor: Option<String>,
+    /// The records, if they are at hand.
+    pub operator: Option<Arc<dyn Operator>>,
+    /// Looks whether all is in order.
+    pub doctor: Doctor,
     /// Puts Artifacts into files.
     pub files: Files,
     /// Unix milliseconds now.
@@ -99,7 +104,9 @@ pub async fn run(
     let mut screen = Screen::take(options.colour)?;
     let (size, now_ms) = (screen.size()?, (options.now_ms)());
     let mut state = State::new(options.about, size, now_ms, options.seed.clone());
-    let mut world = World::new(of, tell, workers).with_files(options.files);
+    let mut world = World::new(of, tell, workers)
+        .with_files(options.files)
+        .with_operator(options.operator, options.doctor);
     let mut effects = start(&mut state, options.session);
     let mut tick = interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -152,6 +152,18 @@ impl State {
         vec![Effect::Copy(text)]
     }
 
+    /// Opens a Session, in the place of the one that is open.
+    pub fn go_to(&mut self, session: String) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if self.open.as_ref().is_some_and(|open| open.id != session) {
+            effects.extend(super::update::close(self));
+        }
+        if self.open.is_none() {
+            effects.extend(super::update::open(self, session));
+        }
+        effects
+    }
+
     /// Whether the screen is too small to be drawn.
     pub fn is_too_small(&self) -> bool {
         self.size.0 < LEAST.0 || self.size.1 < LEAST.1

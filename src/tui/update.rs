@@ -120,6 +120,10 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             }
         }
         Msg::Read { ticket, result } => layers::read(state, ticket, &result),
+        Msg::Settled { ticket, result } => {
+            state.dirty = true;
+            layers::settled(state, ticket, &result)
+        }
         Msg::Saving { ticket, saving } => {
             layers::saving(state, ticket, &saving);
             Vec::new()
@@ -264,7 +268,12 @@ fn on_key(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
         Action::Suspend => vec![Effect::Suspend],
         Action::Refresh => refresh(state),
         Action::Create => layers::open_create(state),
+        Action::Sessions => layers::to_sessions(state),
+        Action::Deliveries => layers::open_view(state, View::Deliveries),
+        Action::Runs => layers::open_view(state, View::Runs),
+        Action::Environment => layers::open_view(state, View::Environment),
         Action::Artifacts => layers::open_view(state, View::Artifacts),
+        Action::Health => layers::open_view(state, View::Health),
         found => match place {
             Place::Help => in_help(state, found),
             Place::Sessions => in_sessions(state, found),
@@ -363,7 +372,7 @@ fn in_filter(state: &mut State, action: Action) -> Vec<Effect> {
     Vec::new()
 }
 
-fn open(state: &mut State, id: String) -> Vec<Effect> {
+pub(super) fn open(state: &mut State, id: String) -> Vec<Effect> {
     let mut open = Open::new(id);
     if let Some(draft) = state.drafts.remove(&open.id) {
         open.composer = draft;
@@ -478,7 +487,7 @@ fn in_search(state: &mut State, action: Action) -> Vec<Effect> {
 }
 
 /// Back to the list. A draft stays with its Session.
-fn close(state: &mut State) -> Vec<Effect> {
+pub(super) fn close(state: &mut State) -> Vec<Effect> {
     if let Some(mut open) = state.open.take()
         && (!open.composer.field.text().is_empty() || open.composer.sending.is_some())
     {

@@ -12,12 +12,45 @@ use tokio::task::AbortHandle;
 use super::filter::Filter;
 use super::find::{FindAsk, Finding};
 use super::msg::{Effect, Look, LookAsk, Msg, Trouble};
-use super::reading::read;
+use super::reading::{Doctor, read};
 use super::save::{Files, NotSaved, SaveAsk, Saving};
+use super::settle::Matter;
 use super::window::{Chunk, Where};
 use crate::api::{AgentSession, HasId, InputEvent, Item, Page, SessionCreateParams, Turn};
-use crate::engine::ports::{Deployment, Told};
+use crate::engine::ports::{Deployment, Operator, Told};
 use crate::engine::read::ListQuery;
+
+/// Settles what only an operator may settle.
+async fn settle(
+    operator: Option<Arc<dyn Operator>>,
+    ticket: u64,
+    matter: Matter,
+    tell: mpsc::Sender<Msg>,
+) {
+    let result = match (&operator, matter) {
+        (None, _) => Err(Trouble {
+            words: "the records are not at hand".to_owned(),
+            unknown: false,
+        }),
+        (Some(operator), Matter::Release { session, run, .. }) => {
+            let released = operator.release(&session, &run).await;
+            released.map_err(Trouble::from)
+        }
+        (
+            Some(operator),
+            Matter::Delivery {
+                session,
+                delivery,
+                how,
+                ..
+            },
+        ) => {
+            let settled = operator.reconcile(&session, &delivery, how).await;
+            settled.map(drop).map_err(Trouble::from)
+        }
+    };
+    let _ = tell.send(Msg::Settled { ticket, result }).await;
+}
 
 /// Saves an Artifact, and tells how far it is.
 async fn save(
@@ -71,6 +104,8 @@ pub struct World {
     read: Slot,
     save: Slot,
     files: Option<Files>,
+    operator: Option<Arc<dyn Operator>>,
+    doctor: Option<Doctor>,
 }
 
 /// One task at a time.
@@ -110,6 +145,17 @@ impl World {
             read: Slot::default(),
             save: Slot::default(),
             files: None,
+            operator: None,
+            doctor: None,
+        }
+    }
+
+    /// The same, with the records at hand, and with somebody who looks whether all is in order.
+    pub fn with_operator(self, operator: Option<Arc<dyn Operator>>, doctor: Doctor) -> World {
+        World {
+            operator,
+            doctor: Some(doctor),
+            ..self
         }
     }
 
@@ -173,11 +219,17 @@ impl World {
                 let workers = self.workers.clone();
                 tokio::spawn(create(of, key, *params, tell, workers));
             }
-            Effect::Read { ticket, ask } => self.read.begin(async move {
-                let result = read(&*of, ask).await;
-                let result = result.map(Box::new).map_err(Trouble::from);
-                let _ = tell.send(Msg::Read { ticket, result }).await;
-            }),
+            Effect::Settle { ticket, matter } => {
+                tokio::spawn(settle(self.operator.clone(), ticket, matter, tell));
+            }
+            Effect::Read { ticket, ask } => {
+                let (operator, doctor) = (self.operator.clone(), self.doctor.clone());
+                self.read.begin(async move {
+                    let result = read(&*of, operator.as_deref(), doctor.as_ref(), ask).await;
+                    let result = result.map(Box::new).map_err(Trouble::from);
+                    let _ = tell.send(Msg::Read { ticket, result }).await;
+                })
+            }
             Effect::Save(ask) => {
                 let files = self.files.clone();
                 self.save.begin(save(of, files, ask, tell));

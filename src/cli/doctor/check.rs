@@ -6,7 +6,7 @@ use crate::cli::out::{Cell, CliError, Details, Role};
 
 /// How a check went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(in crate::cli) enum Verdict {
     /// Fine.
     Ok,
     /// It works, and somebody should know about it.
@@ -35,13 +35,13 @@ impl Verdict {
 
 /// One check and what it found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Check {
-    pub(super) name: &'static str,
-    pub(super) verdict: Verdict,
+pub(in crate::cli) struct Check {
+    pub(in crate::cli) name: &'static str,
+    pub(in crate::cli) verdict: Verdict,
     /// What was found, in one or a few sentences.
-    pub(super) found: String,
+    pub(in crate::cli) found: String,
     /// What to do about it, one step each.
-    pub(super) fixes: Vec<String>,
+    pub(in crate::cli) fixes: Vec<String>,
     /// It failed because nobody is logged in.
     pub(super) auth: bool,
 }

@@ -6,7 +6,7 @@ mod checks;
 mod processes;
 mod server;
 
-use self::check::{Check, Verdict};
+pub(super) use self::check::{Check, Verdict};
 use super::Context;
 use super::out::{CliError, Console, codes};
 
@@ -28,6 +28,11 @@ pub async fn run(context: &mut Context) -> Result<(), CliError> {
     let checks = checks::all(context).await;
     drop(progress);
     conclude(&mut context.console, &checks)
+}
+
+/// What was found, for who shows it in another way.
+pub(super) async fn found(context: &Context) -> Vec<Check> {
+    checks::all(context).await
 }
 
 fn conclude(console: &mut Console, checks: &[Check]) -> Result<(), CliError> {

@@ -1,8 +1,7 @@
 //! From what a person typed to a Run. A Run's id is derived from its Session, so there is no index from the one to the other:
 //! Sessions that owe work are looked at first, then the newest, then, for a whole id, all.
 
-use super::view::{RunView, run_id};
-use crate::cli::compose::Local;
+use crate::cli::compose::{self, Local};
 use crate::cli::out::{CliError, codes};
 use crate::cli::outbox;
 use crate::cli::resolve::ambiguous;
@@ -11,7 +10,8 @@ use crate::engine::error::EngineError;
 use crate::engine::fence::RunRow;
 use crate::engine::ids::{Kind, SessionId, could_be_prefix, number_of, well_formed};
 use crate::engine::keys;
-use crate::engine::ports::Range;
+use crate::engine::operating::run_id;
+use crate::engine::ports::{Range, RunRead};
 use crate::engine::session::Head;
 
 /// Agenda entries and newest Sessions whose Runs a beginning of an id is compared with.
@@ -25,7 +25,7 @@ const STEP_ROWS: usize = 1_000;
 ///
 /// # Errors
 /// Usage when it is no id or an ambiguous one, not found when there is no such Run.
-pub(super) async fn run(local: &Local, typed: &str) -> Result<RunView, CliError> {
+pub(super) async fn run(local: &Local, typed: &str) -> Result<RunRead, CliError> {
     if typed.starts_with(Kind::Session.prefix()) {
         let session = local.session(typed).await?;
         let head = head(local, &session).await?;
@@ -53,7 +53,13 @@ pub(super) async fn run(local: &Local, typed: &str) -> Result<RunView, CliError>
         .row::<RunRow>(&session, keys::run(generation))
         .await?;
     match row {
-        Some(row) => Ok(RunView::of(&session, &head, generation, row)),
+        Some(row) => Ok(RunRead::of(
+            &session,
+            &head,
+            generation,
+            row,
+            compose::is_alive,
+        )),
         None => Err(missing(&id)),
     }
 }
@@ -63,7 +69,7 @@ pub(super) async fn latest(
     local: &Local,
     session: &SessionId,
     head: &Head,
-) -> Result<Option<RunView>, CliError> {
+) -> Result<Option<RunRead>, CliError> {
     let range = Range::prefix(keys::session_partition(session), "run/", 1).reversed();
     let page = local.core.store.range(&range).await;
     let page = page.map_err(EngineError::from)?;
@@ -71,7 +77,13 @@ pub(super) async fn latest(
         return Ok(None);
     };
     let generation = keys::number(&record.key.sort, "run/").unwrap_or_default();
-    let view = RunView::of(session, head, generation, decode(record)?);
+    let view = RunRead::of(
+        session,
+        head,
+        generation,
+        decode(record)?,
+        compose::is_alive,
+    );
     Ok(Some(view))
 }
 

@@ -1,20 +1,14 @@
 //! `runs list`
 
 use super::find;
-use super::view::{RunView, table};
+use super::view::table;
 use crate::api::Page;
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
 use crate::cli::out::{CliError, codes};
 use crate::cli::outbox;
 use crate::cli::page::{Order, PageArgs, more};
-use crate::engine::core::decode;
-use crate::engine::error::EngineError;
-use crate::engine::ids::{Kind, SessionId, number_of};
-use crate::engine::keys;
-use crate::engine::ports::Range;
-use crate::engine::read::ListQuery;
-use crate::engine::session::Head;
+use crate::engine::ports::RunRead;
 
 /// Agenda entries looked at for active Runs.
 const ACTIVE_MAX: usize = 10_000;
@@ -45,7 +39,8 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             let (local, session, head) = (&local, &session, &loaded.head);
             args.page
                 .fetch(Order::Desc, |query| async move {
-                    of_session(local, session, head, &query).await
+                    let alive = compose::is_alive;
+                    local.core.list_runs(session, head, &query, alive).await
                 })
                 .await?
         }
@@ -57,34 +52,8 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     Ok(())
 }
 
-async fn of_session(
-    local: &Local,
-    session: &SessionId,
-    head: &Head,
-    query: &ListQuery,
-) -> Result<Page<RunView>, EngineError> {
-    let partition = keys::session_partition(session);
-    let mut range = Range::prefix(partition, "run/", query.limit);
-    range.reverse = !query.ascending;
-    if let Some(after) = &query.after {
-        let generation = number_of(Kind::Run, session, after)
-            .ok_or_else(|| EngineError::not_found("run", after.as_str()))?;
-        match query.ascending {
-            true => range.from = keys::run(generation + 1),
-            false => range.until = Some(keys::run(generation)),
-        }
-    }
-    let page = local.core.store.range(&range).await?;
-    let mut runs = Vec::with_capacity(page.records.len());
-    for record in &page.records {
-        let generation = keys::number(&record.key.sort, "run/").unwrap_or_default();
-        runs.push(RunView::of(session, head, generation, decode(record)?));
-    }
-    Ok(Page::new(runs, page.more))
-}
-
 /// Active Runs are those that the agenda knows: a lease and a quarantine both have an entry.
-async fn active(local: &Local) -> Result<Vec<RunView>, CliError> {
+async fn active(local: &Local) -> Result<Vec<RunRead>, CliError> {
     let due = outbox::due(local, ACTIVE_MAX + 1).await?;
     if due.len() > ACTIVE_MAX {
         let message = format!("more than {ACTIVE_MAX} sessions owe work; list those of a session");

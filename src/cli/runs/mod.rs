@@ -8,8 +8,6 @@ mod view;
 
 use clap::Subcommand;
 
-pub(crate) use self::view::process_of;
-
 use super::Context;
 use super::out::CliError;
 

@@ -1,12 +1,13 @@
 //! `runs release`
 
 use super::find;
-use super::view::State;
+use super::view::details;
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::daemon;
 use crate::cli::out::{CliError, codes};
 use crate::engine::ids::SessionId;
+use crate::engine::ports::RunPhase;
 
 /// End a quarantine: you vouch that the Run's worker is gone, and the Session goes on with another one.
 #[derive(Debug, clap::Args)]
@@ -26,7 +27,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     context.settings.may_change("runs release")?;
     let local = compose::open(&context.settings).await?;
     let run = find::run(&local, &args.run).await?;
-    if run.state != State::Quarantined {
+    if run.state != RunPhase::Quarantined {
         let message = format!(
             "{} is not in quarantine; there is nothing to release",
             run.id
@@ -50,5 +51,5 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         .await?;
     daemon::ensure(context, &local.places).await;
     let run = find::run(&local, &run.id).await?;
-    context.console.out.one(&run, &run.id, || run.details())
+    context.console.out.one(&run, &run.id, || details(&run))
 }

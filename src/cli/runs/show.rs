@@ -1,10 +1,11 @@
 //! `runs show`
 
 use super::find;
-use super::view::State;
+use super::view::details;
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::CliError;
+use crate::engine::ports::RunPhase;
 
 /// Show one Run.
 #[derive(Debug, clap::Args)]
@@ -20,8 +21,8 @@ pub struct Args {
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     let local = compose::open(&context.settings).await?;
     let run = find::run(&local, &args.run).await?;
-    context.console.out.one(&run, &run.id, || run.details())?;
-    if run.state == State::Quarantined {
+    context.console.out.one(&run, &run.id, || details(&run))?;
+    if run.state == RunPhase::Quarantined {
         let release = format!("rat-things runs release {}", run.id);
         context.console.say.hint(release);
     }

@@ -3,7 +3,7 @@
 use ratatui::layout::{Position, Rect};
 
 use super::paint::Paint;
-use super::{answer, artifacts, create, inspect, turns};
+use super::{answer, artifacts, create, inspect, records, turns};
 use crate::tui::layers::Layer;
 use crate::tui::state::State;
 
@@ -33,6 +33,23 @@ pub fn draw(state: &State, paint: &mut Paint, area: Rect) -> Option<Position> {
                 None
             }
             Layer::Save(of) => artifacts::draw_save(of, paint, body),
+            Layer::Settle(of) => records::draw_settle(of, paint, body),
+            Layer::Runs(of) => {
+                records::draw_runs(state, of, paint, body);
+                None
+            }
+            Layer::Deliveries(of) => {
+                records::draw_deliveries(state, of, paint, body);
+                None
+            }
+            Layer::Owed(of) => {
+                records::draw_owed(state, of, paint, body);
+                None
+            }
+            Layer::Report(of) => {
+                records::draw_report(state, of, paint, body);
+                None
+            }
             Layer::Inspect(of) => {
                 inspect::draw(of, state, paint, body);
                 None

@@ -12,6 +12,7 @@ mod inspect;
 mod layers;
 mod page;
 mod paint;
+mod records;
 mod session;
 mod sessions;
 mod turns;

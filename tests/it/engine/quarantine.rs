@@ -8,7 +8,9 @@ use rat_things::api::TurnStatus;
 use rat_things::engine::error::EngineError;
 use rat_things::engine::fence::RunState;
 use rat_things::engine::ids::SessionId;
-use rat_things::engine::ports::{ExecutionId, Liveness};
+use rat_things::engine::operating::{Operating, run_id};
+use rat_things::engine::ports::{DeploymentError, ExecutionId, Liveness, Operator as _, RunPhase};
+use rat_things::engine::read::ListQuery;
 use rat_things::engine::receipt::Outcome;
 use serde_json::json;
 
@@ -202,4 +204,45 @@ async fn a_session_is_deleted_during_a_quarantine() {
     world.at_rest().await;
     assert_eq!(world.store.records(), []);
     assert_eq!(world.blobs.stored_bytes(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_operator_releases_the_run_that_is_named_and_no_other() {
+    let lost = lost(Liveness::Unknown).await;
+    let operator = Operating::new(lost.world.core.clone(), OWNER.to_owned(), |_| None);
+    let session = lost.session.as_str();
+    let query = ListQuery {
+        limit: 10,
+        after: None,
+        ascending: false,
+    };
+    let runs = operator.runs(session, &query).await.expect("they are read");
+    let [run] = &runs.data[..] else {
+        panic!("{runs:?}");
+    };
+    assert_eq!(
+        (run.state, run.process_alive),
+        (RunPhase::Quarantined, None)
+    );
+    assert_eq!(run.execution, lost.execution.0);
+    let owed = operator.owed(10).await.expect("it is read");
+    assert_eq!(owed.len(), 1);
+    assert!(owed[0].why.contains("quarantine"), "{owed:?}");
+    let other = run_id(&lost.session, run.generation + 1);
+    let refused = operator.release(session, &other).await;
+    assert!(
+        matches!(
+            refused,
+            Err(DeploymentError::Engine(EngineError::Conflict(_)))
+        ),
+        "{refused:?}"
+    );
+    assert_eq!(lost.state().await, RunState::Quarantined);
+    operator
+        .release(session, &run.id)
+        .await
+        .expect("it is in quarantine");
+    lost.goes_on().await;
+    let environment = operator.environment(session).await.expect("it is read");
+    assert_eq!(environment.pending_inputs, 0);
 }

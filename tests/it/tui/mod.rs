@@ -8,6 +8,7 @@ mod fake;
 mod find;
 mod hostile;
 mod keys;
+mod records;
 mod samples;
 mod scale;
 mod tmux;

@@ -328,7 +328,7 @@ async fn the_place_of_a_turn_is_its_first_item_and_what_follows() {
     let session = ID.to_owned();
     let turn = WhichTurn::This("turn_1".into());
     let ask = ReadAsk::TurnPlace { session, turn };
-    let seen = read(&of, ask).await.expect("it answers");
+    let seen = read(&of, None, None, ask).await.expect("it answers");
     let Seen::TurnPlace(_, place) = seen else {
         panic!("{seen:?}");
     };
