@@ -56,6 +56,8 @@ pub enum Place {
     Report,
     /// The question before something is settled.
     Settle,
+    /// The command palette.
+    Palette,
     /// Wherever rows or lines are gone through in a screen of their own.
     List,
     /// Wherever text is typed.
@@ -66,7 +68,7 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order of the help.
-    pub const ALL: [Place; 26] = [
+    pub const ALL: [Place; 27] = [
         Place::Sessions,
         Place::Filter,
         Place::Session,
@@ -89,6 +91,7 @@ impl Place {
         Place::Owed,
         Place::Report,
         Place::Settle,
+        Place::Palette,
         Place::List,
         Place::Text,
         Place::Help,
@@ -121,6 +124,7 @@ impl Place {
             Place::Owed => "Outbox of all Sessions",
             Place::Report => "Environment and health",
             Place::Settle => "Settle a Run or a delivery",
+            Place::Palette => "Command palette",
             Place::List => "In lists and long texts",
             Place::Text => "Text that is typed",
             Place::Help => "Help",
@@ -133,7 +137,7 @@ impl Place {
     }
 
     /// Whether rows or lines are gone through here, in a screen of its own.
-    fn is_gone_through(self) -> bool {
+    pub(super) fn is_gone_through(self) -> bool {
         matches!(
             self,
             Place::Turns
@@ -159,6 +163,7 @@ impl Place {
                 | Place::Create
                 | Place::Save
                 | Place::Settle
+                | Place::Palette
                 | Place::Text
         )
     }
@@ -301,6 +306,14 @@ pub enum Action {
     Create,
     /// Creates it.
     CreateSession,
+    /// Opens the command palette.
+    Palette,
+    /// Copies the command line that does the same.
+    CopyCommand,
+    /// Marks a row, or takes the mark away.
+    Mark,
+    /// Shows the Sessions that wait for somebody.
+    Waiting,
     /// Opens the help.
     Help,
     /// Reads again.
@@ -331,6 +344,7 @@ pub struct Binding {
 /// The name of a key as the table writes it; `None`: no key of the table could be it.
 pub fn key_name(key: &KeyEvent) -> Option<String> {
     let name = match key.code {
+        KeyCode::Char(' ') => "space".into(),
         KeyCode::Char(c) => c.to_string(),
         KeyCode::Enter => "enter".into(),
         KeyCode::Esc => "esc".into(),

@@ -7,6 +7,7 @@ use super::create::{Agents, Create};
 use super::field::Field;
 use super::inspect::Inspect;
 use super::msg::{Effect, Trouble};
+use super::palette::Palette;
 use super::reading::Seen;
 use super::records::{About, Deliveries, Owed, Report, Runs};
 use super::save::Save;
@@ -18,6 +19,7 @@ mod answer;
 mod artifacts;
 mod create;
 mod inspect;
+mod palette;
 mod records;
 mod turns;
 
@@ -25,6 +27,7 @@ pub use answer::{open_answer, sent, waited_for};
 pub use artifacts::saving;
 pub use create::{created, open_create};
 pub use inspect::open_inspect;
+pub use palette::open_palette;
 pub use records::settled;
 pub use turns::{open_turns, place_read, turn_beside};
 
@@ -55,6 +58,8 @@ pub enum Layer {
     Report(Box<Report>),
     /// The question before something is settled.
     Settle(Box<Settle>),
+    /// The command palette.
+    Palette(Box<Palette>),
 }
 
 /// A screen of its own that has a key everywhere.
@@ -97,13 +102,18 @@ impl Layer {
             Layer::Owed(_) => Place::Owed,
             Layer::Report(_) => Place::Report,
             Layer::Settle(settle) => settle.place(),
+            Layer::Palette(_) => Place::Palette,
         }
     }
 
     /// Whether nothing below it is seen.
     pub fn covers(&self) -> bool {
         match self {
-            Layer::Answer(_) | Layer::Create(_) | Layer::Save(_) | Layer::Settle(_) => false,
+            Layer::Answer(_)
+            | Layer::Create(_)
+            | Layer::Save(_)
+            | Layer::Settle(_)
+            | Layer::Palette(_) => false,
             Layer::Turns(_)
             | Layer::Inspect(_)
             | Layer::Artifacts(_)
@@ -137,6 +147,10 @@ impl Layer {
             Layer::Create(create) => create.insert(text),
             Layer::Settle(settle) if settle.sending.is_none() => {
                 settle.field.insert(&text.replace(['\n', '\r'], " "))
+            }
+            Layer::Palette(palette) => {
+                palette.selected = 0;
+                palette.field.insert(&text.replace(['\n', '\r'], " "))
             }
             Layer::Save(save) if save.place() == Place::Save => {
                 save.field.insert(&text.replace(['\n', '\r'], " "))
@@ -177,6 +191,7 @@ impl Layer {
             Layer::Owed(of) => records::act_owed(of, state, action),
             Layer::Report(of) => records::act_report(of, state, action),
             Layer::Settle(of) => records::act_settle(of, state, action),
+            Layer::Palette(of) => palette::act(of, state, action),
         }
     }
 

@@ -126,6 +126,11 @@ impl Open {
         turns.into_iter().find(|turn| !turn.status.is_terminal())
     }
 
+    /// Since when an answer is waited for, Unix milliseconds.
+    pub fn waits_since(&self) -> Option<u64> {
+        self.looking.then_some(self.looked_ms)
+    }
+
     /// Entries: the Items, and one behind them.
     pub fn entries(&self) -> usize {
         self.items.rows().len() + 1

@@ -1,5 +1,7 @@
 //! The list of Sessions: a window, a selection, a filter. Pure.
 
+use std::collections::BTreeSet;
+
 use super::action::Action;
 use super::field::Field;
 use super::filter::Filter;
@@ -22,6 +24,8 @@ pub struct Sessions {
     pub selected: usize,
     /// Place of the first row on the screen.
     pub top: usize,
+    /// Ids of Sessions that are marked, whether they are held or not.
+    pub marks: BTreeSet<String>,
     /// Oldest first.
     pub oldest_first: bool,
     /// Which Sessions.
@@ -52,6 +56,20 @@ impl Sessions {
     /// The Session under the cursor.
     pub fn current(&self) -> Option<&AgentSession> {
         self.window.rows().get(self.selected)
+    }
+
+    /// Marks the Session under the cursor, or takes its mark away.
+    pub fn mark(&mut self) {
+        if let Some(id) = self.current().map(|session| session.id.clone())
+            && !self.marks.remove(&id)
+        {
+            self.marks.insert(id);
+        }
+    }
+
+    /// Since when an answer is waited for, Unix milliseconds.
+    pub fn waits_since(&self) -> Option<u64> {
+        self.reading.as_ref().map(|_| self.read_ms)
     }
 
     /// Asks for rows; what was asked for before is void.

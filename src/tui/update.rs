@@ -3,17 +3,17 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::action::{self, Action, Place};
-use super::composer::{Tone, cancel_input};
 use super::field::Field;
 use super::filter::Filter;
 use super::find::Wanted;
 use super::layers::{self, Layer, View};
-use super::msg::{Effect, Msg, Trouble};
+use super::msg::{Effect, Msg};
 use super::reading::Seen;
 use super::session::{Cancelling, Open};
 use super::state::State;
-use crate::engine::ports::Submitted;
 use crate::text::ago;
+
+mod submit;
 
 const TOO_LONG: &str = "the text is longer than a message may be";
 
@@ -99,7 +99,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         } => {
             state.dirty = true;
             state.notice = note.or(state.notice.take());
-            sent(state, &session, &key, result)
+            submit::sent(state, &session, &key, result)
         }
         Msg::Created { key, result, note } => {
             state.dirty = true;
@@ -130,69 +130,10 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
         }
         Msg::Edited(result) => {
             state.dirty = true;
-            edited(state, result);
+            submit::edited(state, result);
             vec![Effect::Redraw]
         }
     }
-}
-
-fn sent(
-    state: &mut State,
-    session: &str,
-    key: &str,
-    result: Result<Submitted, Trouble>,
-) -> Vec<Effect> {
-    let now_ms = state.now_ms;
-    if layers::sent(state, key, &result) {
-        let open = state.open.as_mut().filter(|open| open.id == session);
-        return open.map_or_else(Vec::new, |open| open.look_at_news(now_ms));
-    }
-    match state.open.as_mut().filter(|open| open.id == session) {
-        Some(open) => {
-            open.sent(key, result, now_ms);
-            open.look_at_news(now_ms)
-        }
-        None => {
-            left_behind(state, session, key, &result);
-            Vec::new()
-        }
-    }
-}
-
-fn edited(state: &mut State, result: Result<String, String>) {
-    let mut field = Field::default();
-    match result {
-        Err(why) => state.notice = Some(why),
-        Ok(text) if !field.insert(text.trim_end_matches('\n')) => {
-            state.notice = Some(TOO_LONG.into());
-        }
-        Ok(_) => {
-            let field = layers::edited(state, field);
-            if let (Some(field), Some(open)) = (field, &mut state.open) {
-                open.composer.field = field;
-                open.composer.changed();
-            }
-        }
-    }
-}
-
-/// The answer to an input of a Session that was left meanwhile: its draft goes if it was accepted, and stays if it was not.
-fn left_behind(state: &mut State, session: &str, key: &str, result: &Result<Submitted, Trouble>) {
-    let draft = state.drafts.get_mut(session);
-    let words = match draft.filter(|draft| draft.sending.as_deref() == Some(key)) {
-        Some(draft) => {
-            let (_, words) = draft.answered(key, result);
-            if draft.field.text().is_empty() {
-                state.drafts.remove(session);
-            }
-            words
-        }
-        None => match result {
-            Ok(submitted) => format!("accepted: {}", submitted.receipt.id),
-            Err(trouble) => trouble.words.clone(),
-        },
-    };
-    state.notice = Some(format!("{session}: {words}"));
 }
 
 fn tick(state: &mut State, now_ms: u64) -> Vec<Effect> {
@@ -201,8 +142,10 @@ fn tick(state: &mut State, now_ms: u64) -> Vec<Effect> {
     let mut asked = layers::tick(state);
     asked.extend(match &mut state.open {
         None => {
+            let since = state.sessions.waits_since();
+            let waits = since.is_some_and(|at_ms| at_ms + 1_000 < now_ms);
             let (effects, changed) = state.sessions.tick(before_ms, now_ms, height);
-            state.dirty |= changed;
+            state.dirty |= changed | waits;
             effects
         }
         Some(open) => {
@@ -212,7 +155,10 @@ fn tick(state: &mut State, now_ms: u64) -> Vec<Effect> {
                 let at_ms = at * 1000;
                 ago(at_ms, before_ms) != ago(at_ms, now_ms)
             });
-            state.dirty |= open.settle(now_ms) | works | open.problem.is_some();
+            let waits = open
+                .waits_since()
+                .is_some_and(|at_ms| at_ms + 1_000 < now_ms);
+            state.dirty |= open.settle(now_ms) | works | waits | open.problem.is_some();
             open.tick(now_ms)
         }
     });
@@ -259,12 +205,23 @@ fn on_key(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
     if found != Action::Quit {
         state.leaving = false;
     }
+    perform(state, found)
+}
+
+/// Does an action where keys go now.
+pub(super) fn perform(state: &mut State, found: Action) -> Vec<Effect> {
+    let place = state.place();
     match found {
         Action::Help => {
             state.help = Some(0);
             Vec::new()
         }
         Action::Quit => quit(state),
+        Action::Palette if place == Place::Palette => Vec::new(),
+        Action::Palette => {
+            layers::open_palette(state);
+            Vec::new()
+        }
         Action::Suspend => vec![Effect::Suspend],
         Action::Refresh => refresh(state),
         Action::Create => layers::open_create(state),
@@ -280,8 +237,8 @@ fn on_key(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
             Place::Filter => in_filter(state, found),
             Place::Session => in_session(state, found),
             Place::Search => in_search(state, found),
-            Place::Composer => in_composer(state, found),
-            Place::Cancel => in_cancel(state, found),
+            Place::Composer => submit::in_composer(state, found),
+            Place::Cancel => submit::in_cancel(state, found),
             Place::Everywhere | Place::Text | Place::List => Vec::new(),
             _ => layers::act(state, found),
         },
@@ -332,10 +289,30 @@ fn in_sessions(state: &mut State, action: Action) -> Vec<Effect> {
             Some(id) => open(state, id),
             None => Vec::new(),
         },
+        Action::CopyId if !sessions.marks.is_empty() => {
+            let ids: Vec<&str> = sessions.marks.iter().map(String::as_str).collect();
+            let ids = ids.join("\n");
+            state.copy(&ids)
+        }
         Action::CopyId => match sessions.current().map(|session| session.id.clone()) {
             Some(id) => state.copy(&id),
             None => Vec::new(),
         },
+        Action::Mark => {
+            sessions.mark();
+            sessions.act(Action::Down, height, state.now_ms)
+        }
+        Action::Waiting => match Filter::parse("state:waiting") {
+            Ok(filter) => {
+                sessions.filter = filter;
+                vec![sessions.restart(state.now_ms)]
+            }
+            Err(_) => Vec::new(),
+        },
+        Action::Back if !sessions.marks.is_empty() => {
+            sessions.marks.clear();
+            Vec::new()
+        }
         Action::Filter => {
             sessions.typing = Some(Field::new(sessions.filter.typed.clone()));
             Vec::new()
@@ -495,91 +472,4 @@ pub(super) fn close(state: &mut State) -> Vec<Effect> {
         state.drafts.insert(open.id, open.composer);
     }
     vec![Effect::Unwatch, state.sessions.refresh(state.now_ms)]
-}
-
-fn in_composer(state: &mut State, action: Action) -> Vec<Effect> {
-    let key = state.keys.spare();
-    let Some(open) = &mut state.open else {
-        return Vec::new();
-    };
-    let composer = &mut open.composer;
-    if action == Action::Back {
-        composer.focused = false;
-        return Vec::new();
-    }
-    if composer.sending.is_some() {
-        state.notice = Some("the message is being sent".into());
-        return Vec::new();
-    }
-    match action {
-        Action::Send => match composer.send(&key) {
-            Some((key, event)) => {
-                state.keys.used();
-                open.trace = Some((Tone::Plain, "sending".to_owned()));
-                return vec![Effect::Send {
-                    session: open.id.clone(),
-                    key,
-                    event: Box::new(event),
-                }];
-            }
-            None => state.notice = Some("there is nothing to send".into()),
-        },
-        Action::Delivery => {
-            composer.queue = !composer.queue;
-            composer.changed();
-        }
-        Action::Editor => return vec![Effect::Edit(composer.field.text().to_owned())],
-        action => {
-            let before = composer.field.text().len();
-            composer.field.edit(action);
-            if composer.field.text().len() != before {
-                composer.changed();
-            }
-        }
-    }
-    Vec::new()
-}
-
-fn in_cancel(state: &mut State, action: Action) -> Vec<Effect> {
-    let Some(open) = &mut state.open else {
-        return Vec::new();
-    };
-    let Some(Cancelling::Asked(turn)) = open.cancelling.take() else {
-        return Vec::new();
-    };
-    let is_over = open
-        .turns
-        .get(&turn)
-        .is_some_and(|turn| turn.status.is_terminal());
-    match action {
-        Action::CancelTurn if is_over => {
-            let status = open.turns.get(&turn).map(|turn| turn.status);
-            let word = status.map_or("over", super::transcript::turn_word);
-            open.trace = Some((Tone::Plain, format!("already finished: {word} ({turn})")));
-            Vec::new()
-        }
-        Action::CancelTurn => {
-            let key = state.keys.spare();
-            state.keys.used();
-            open.trace = Some((Tone::Plain, format!("cancelling {turn}")));
-            open.cancelling = Some(Cancelling::Sending {
-                turn: turn.clone(),
-                key: key.clone(),
-            });
-            vec![Effect::Send {
-                session: open.id.clone(),
-                key,
-                event: Box::new(cancel_input(&turn)),
-            }]
-        }
-        Action::Back => {
-            state.notice = Some(format!("{turn} goes on"));
-            Vec::new()
-        }
-        _ => {
-            // Scrolling and the like have no meaning here; the question stays.
-            open.cancelling = Some(Cancelling::Asked(turn));
-            Vec::new()
-        }
-    }
 }

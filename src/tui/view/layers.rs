@@ -3,7 +3,7 @@
 use ratatui::layout::{Position, Rect};
 
 use super::paint::Paint;
-use super::{answer, artifacts, create, inspect, records, turns};
+use super::{answer, artifacts, create, inspect, palette, records, turns};
 use crate::tui::layers::Layer;
 use crate::tui::state::State;
 
@@ -33,6 +33,7 @@ pub fn draw(state: &State, paint: &mut Paint, area: Rect) -> Option<Position> {
                 None
             }
             Layer::Save(of) => artifacts::draw_save(of, paint, body),
+            Layer::Palette(of) => palette::draw(of, paint, body),
             Layer::Settle(of) => records::draw_settle(of, paint, body),
             Layer::Runs(of) => {
                 records::draw_runs(state, of, paint, body);

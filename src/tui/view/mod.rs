@@ -12,6 +12,7 @@ mod inspect;
 mod layers;
 mod page;
 mod paint;
+mod palette;
 mod records;
 mod session;
 mod sessions;
@@ -28,6 +29,9 @@ use super::layers::Layer;
 use super::state::{LEAST, State};
 use super::transcript::Role;
 use crate::text::ago;
+
+/// An answer that takes longer than this is told to be missing.
+const PATIENCE_MS: u64 = 5_000;
 
 /// What a frame was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -115,7 +119,10 @@ fn header(state: &State, paint: &mut Paint, area: Rect) {
             };
             (words, Role::Bad)
         }
-        None => ("live".to_owned(), Role::Dim),
+        None => match waits_for(state) {
+            Some(span) => (format!("no answer for {span}"), Role::Warn),
+            None => ("live".to_owned(), Role::Dim),
+        },
     };
     let health = match about.read_only {
         true => format!("read-only  {health}"),
@@ -136,6 +143,18 @@ fn header(state: &State, paint: &mut Paint, area: Rect) {
     let x = area.right().saturating_sub(right as u16 + 1);
     let style = paint.role(role);
     paint.words(x, area.y, right, &health, style);
+}
+
+/// How long an answer is waited for, if that is long.
+fn waits_for(state: &State) -> Option<String> {
+    let since_ms = match &state.open {
+        Some(open) => open.waits_since(),
+        None => state.sessions.waits_since(),
+    }?;
+    let is_long = state.now_ms.saturating_sub(since_ms) >= PATIENCE_MS;
+    let since = ago(since_ms, state.now_ms);
+    let span = since.strip_suffix(" ago").unwrap_or(&since);
+    is_long.then(|| span.to_owned())
 }
 
 /// The keys of the place where keys go, the most important first.

@@ -94,7 +94,10 @@ fn filter_line(state: &State, paint: &mut Paint, area: Rect) -> Option<Position>
         true => "oldest first",
         false => "newest first",
     };
-    let mut right = order.to_owned();
+    let mut right = match sessions.marks.len() {
+        0 => order.to_owned(),
+        n => format!("{} marked, {order}", count(n as u64)),
+    };
     if sessions.filter.searches() && sessions.window.behind().is_some() {
         right = format!("{} looked at, {right}", count(sessions.scanned as u64));
     }
@@ -190,7 +193,13 @@ fn row(
         let blank = " ".repeat(usize::from(area.width));
         paint.buffer.set_string(area.x, y, blank, paint.selected());
     }
-    let mark = if selected { ">" } else { " " };
+    let marked = state.sessions.marks.contains(&session.id);
+    let mark = match (selected, marked) {
+        (true, false) => ">",
+        (true, true) => "*",
+        (false, true) => "+",
+        (false, false) => " ",
+    };
     let model = session.agent.model.as_str();
     columns.row(
         paint,

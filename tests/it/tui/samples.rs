@@ -265,6 +265,7 @@ pub fn key(name: &str) -> Msg {
     let code = match name {
         "enter" => KeyCode::Enter,
         "esc" => KeyCode::Esc,
+        "space" => KeyCode::Char(' '),
         "tab" => KeyCode::Tab,
         "shift-tab" => KeyCode::BackTab,
         "backspace" => KeyCode::Backspace,

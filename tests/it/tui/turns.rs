@@ -206,7 +206,10 @@ fn a_turn_that_begins_above_what_is_held_is_asked_for() {
     ];
     let seen = session(ID, "idle", None, NOW);
     let open = state.open.as_mut().expect("it is open");
-    open.items.show(chunk(Where::End, items.clone(), true));
+    open.items.show(Chunk {
+        cursor: Some("msg_8".into()),
+        ..chunk(Where::End, items.clone(), true)
+    });
     let (_, ask) = asked(&press(&mut state, &["["]));
     let turn_7 = WhichTurn::This("turn_7".into());
     assert!(
@@ -221,11 +224,8 @@ fn a_turn_that_begins_above_what_is_held_is_asked_for() {
         items: Some(chunk(Where::After("msg_8".into()), items, true)),
         turns: Vec::new(),
     };
-    tell(
-        &mut state,
-        state.place_ticket,
-        Ok(Seen::TurnPlace(ID.into(), place)),
-    );
+    let ticket = state.place_ticket;
+    tell(&mut state, ticket, Ok(Seen::TurnPlace(ID.into(), place)));
     assert_eq!(marked(&state), "");
 }
 
