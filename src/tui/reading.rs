@@ -103,7 +103,7 @@ pub enum Seen {
     /// Turns.
     Turns(Chunk<Turn>),
     /// Where a Turn begins, in this Session.
-    TurnPlace(String, TurnPlace),
+    TurnPlace(String, Box<TurnPlace>),
     /// Artifacts.
     Artifacts(Chunk<SessionArtifact>),
     /// The first bytes of an Artifact.
@@ -212,7 +212,7 @@ pub async fn read(
         ReadAsk::Head { session, artifact } => Seen::Head(head(of, &session, &artifact).await?),
         ReadAsk::TurnPlace { session, turn } => {
             let place = turn_place(of, &session, turn).await?;
-            Seen::TurnPlace(session, place)
+            Seen::TurnPlace(session, Box::new(place))
         }
     })
 }

@@ -113,7 +113,7 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             state.dirty = true;
             match result.map(|seen| *seen) {
                 Ok(Seen::TurnPlace(session, place)) => {
-                    layers::place_read(state, Ok((session, place)))
+                    layers::place_read(state, Ok((session, *place)))
                 }
                 Ok(_) => Vec::new(),
                 Err(trouble) => layers::place_read(state, Err(trouble)),

@@ -6,6 +6,9 @@ use ratatui::style::Style;
 use super::paint::Paint;
 use crate::tui::transcript::Role;
 
+/// Cells that are left to the title.
+const TITLE: usize = 24;
+
 /// Empties the place and draws the title; answers the room below it.
 pub fn draw(paint: &mut Paint, area: Rect, title: &str, right: &str) -> Rect {
     let blank = " ".repeat(usize::from(area.width));
@@ -13,7 +16,7 @@ pub fn draw(paint: &mut Paint, area: Rect, title: &str, right: &str) -> Rect {
         paint.buffer.set_string(area.x, y, &blank, Style::default());
     }
     let width = usize::from(area.width);
-    let cells = crate::text::cells(right).min(width / 2);
+    let cells = crate::text::cells(right).min(width.saturating_sub(TITLE));
     let room = width.saturating_sub(cells + 4);
     paint.words(area.x + 1, area.y, room, title, paint.bold());
     let x = area.right().saturating_sub(cells as u16 + 1);

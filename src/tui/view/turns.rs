@@ -64,7 +64,7 @@ pub fn draw(state: &State, turns: &Turns, paint: &mut Paint, area: Rect) {
     }
 }
 
-fn columns<'a>(width: u16, texts: [&'a str; 5], roles: [Role; 5]) -> [(usize, &'a str, Role); 5] {
+fn columns(width: u16, texts: [&str; 5], roles: [Role; 5]) -> [(usize, &str, Role); 5] {
     // An id is never cut: what there is no room for goes first.
     let took = if width >= 66 { 8 } else { 0 };
     let tokens = if width >= 74 { 14 } else { 0 };

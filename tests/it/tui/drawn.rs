@@ -54,6 +54,10 @@ pub fn all(make: impl Fn((u16, u16), Glyphs) -> State) -> String {
             );
             page.push_str(&format!("--- {}x{} {name}\n{shown}", size.0, size.1));
         }
+        // The smallest screen and one that is wide and low need no page, but they must be drawn.
+        for size in [(60, 15), (250, 15)] {
+            drawn(&make(size, glyphs), true);
+        }
     }
     page
 }

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use crate::cli::env::{PATIENCE, PROGRAM, TestEnv};
 
 /// A shell in a terminal of its own.
-struct Tmux {
+pub struct Tmux {
     env: TestEnv,
     socket: String,
 }
 
 impl Tmux {
-    fn new(env: TestEnv, columns: u16, rows: u16) -> Tmux {
+    pub fn new(env: TestEnv, columns: u16, rows: u16) -> Tmux {
         let socket = env.path("tmux").display().to_string();
         let tmux = Tmux { env, socket };
         let (columns, rows) = (columns.to_string(), rows.to_string());
@@ -46,12 +46,12 @@ impl Tmux {
     }
 
     /// Keys by tmux's names.
-    fn keys(&self, keys: &[&str]) {
+    pub fn keys(&self, keys: &[&str]) {
         let sent = self.tmux(["send-keys"].into_iter().chain(keys.iter().copied()));
         assert!(sent.status.success(), "{sent:?}");
     }
 
-    fn type_in(&self, text: &str) {
+    pub fn type_in(&self, text: &str) {
         let sent = self.tmux(["send-keys", "-l", text]);
         assert!(sent.status.success(), "{sent:?}");
     }
@@ -61,7 +61,7 @@ impl Tmux {
     }
 
     /// Waits until the screen is so, and answers it.
-    fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+    pub fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let screen = self.screen();
@@ -73,19 +73,19 @@ impl Tmux {
         }
     }
 
-    fn see(&self, text: &str) -> String {
+    pub fn see(&self, text: &str) -> String {
         self.until(text, |screen| screen.contains(text))
     }
 
     /// Starts the screen, and waits until it is there.
-    fn open(&self, words: &str) -> String {
+    pub fn open(&self, words: &str) -> String {
         self.type_in(&format!("{PROGRAM} {words}"));
         self.keys(&["Enter"]);
         self.see("live")
     }
 
     /// Whether the terminal is a shell's again: lines are edited, letters are seen, the screen from before is there.
-    fn is_given_back(&self, after: &str) {
+    pub fn is_given_back(&self, after: &str) {
         self.until(after, |screen| screen.trim_end().ends_with("ready>"));
         self.type_in("stty -a | tr ' ' '\\n' | grep -xE -- '-?(icanon|echo|isig)' | sort | tr '\\n' ' '; echo ,");
         self.keys(&["Enter"]);

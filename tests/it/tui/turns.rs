@@ -124,7 +124,11 @@ fn a_turn_of_the_list_leads_to_where_it_begins_in_the_transcript() {
         items: Some(chunk(Where::After("msg_71".into()), items, true)),
         turns: vec![turn("turn_9", "completed")],
     };
-    tell(&mut state, ticket, Ok(Seen::TurnPlace(ID.into(), place)));
+    tell(
+        &mut state,
+        ticket,
+        Ok(Seen::TurnPlace(ID.into(), Box::new(place))),
+    );
     assert_eq!(marked(&state), "msg_71");
     assert!(
         top(&state).contains(&format!("turn {id}  done")),
@@ -139,10 +143,10 @@ fn a_turn_without_items_and_one_that_can_not_be_read_are_told() {
         (
             Ok(Seen::TurnPlace(
                 ID.into(),
-                TurnPlace {
+                Box::new(TurnPlace {
                     turn: Some(turns()[0].clone()),
                     ..TurnPlace::default()
-                },
+                }),
             )),
             "has no Items",
         ),
@@ -225,7 +229,11 @@ fn a_turn_that_begins_above_what_is_held_is_asked_for() {
         turns: Vec::new(),
     };
     let ticket = state.place_ticket;
-    tell(&mut state, ticket, Ok(Seen::TurnPlace(ID.into(), place)));
+    tell(
+        &mut state,
+        ticket,
+        Ok(Seen::TurnPlace(ID.into(), Box::new(place))),
+    );
     assert_eq!(marked(&state), "");
 }
 
