@@ -38,7 +38,7 @@ pub fn claim(
     };
     // It is rewritten when the Run ends.
     draft.put(keys::run(generation), &row);
-    draft.move_agenda();
+    draft.look_at(until_ms);
     Ok(generation)
 }
 

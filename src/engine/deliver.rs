@@ -1,10 +1,12 @@
 //! Deliver: the last stage, in a work group of its own (I9). Each attempt is claimed under a lease before it is made, so that
 //! after any crash somebody knows that it may have happened: such a delivery is uncertain and waits for a person (I6).
 //!
-//! What decides is pure ([`sweep`], [`answer_event`]); [`Deliverer`] acts. Deliveries of one Session have no order among
+//! What decides is pure ([`is_due`], [`sweep`], [`answer_event`]); [`Deliverer`] acts. Deliveries of one Session have no order among
 //! themselves: one destination that is down does not hold up another.
+//!
+//! Several deliverers may have several clocks: whether an attempt of another one was lost, each finds out on its own monotonic one.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +25,7 @@ use super::history::as_text;
 use super::ids::SessionId;
 use super::keys::{AGENDA_SHARDS, Group};
 use super::measure::DeliveryCounts;
+use super::observer::{Looks, Seen};
 use super::outbox::Changed;
 use super::ports::{Courier, Parcel, Sent, StoreError};
 
@@ -38,7 +41,7 @@ const SCAN_ROWS: usize = 256;
 const IDLE_SCAN_MS: u64 = 2_000;
 /// Rings within this time lead to one reading of the agenda.
 const RING_SCAN_MS: u64 = 100;
-/// A Session whose handling failed is left alone this long.
+/// A Session whose handling failed, or whose due attempts somebody may still be at, is left alone this long.
 const RETRY_MS: u64 = 500;
 
 /// How deliveries are tried.
@@ -84,6 +87,23 @@ pub struct Attempt {
     pub row: DeliveryRow,
 }
 
+/// Whether an owed delivery is to be handled now. One that is being sent has been lost once it has shown nothing new for a whole
+/// lease: `silent_ms`, on a clock that nobody sets. A pause that is longer than it can be was written by a clock that is ahead, and
+/// is over.
+pub fn is_due(row: &DeliveryRow, now_ms: u64, silent_ms: u64, policy: Policy) -> bool {
+    match row.state {
+        DeliveryState::Sending => silent_ms >= policy.lease_ms,
+        _ => {
+            let left_ms = row.due_ms.saturating_sub(now_ms);
+            let pause_ms = match row.tries {
+                0 => 0,
+                tries => policy.pause_ms(tries),
+            };
+            left_ms == 0 || left_ms > pause_ms
+        }
+    }
+}
+
 /// Takes the due ones of `owed`: what is to be sent is claimed, and an attempt that was claimed and never ended is uncertain.
 /// `owed` are the Session's first owed deliveries in the order of their due times; `rest` is when the first one behind them is
 /// due.
@@ -92,6 +112,7 @@ pub fn sweep(
     owed: &[(String, DeliveryRow)],
     rest: Option<u64>,
     policy: Policy,
+    is_due: impl Fn(&str, &DeliveryRow) -> bool,
 ) -> Result<Vec<Attempt>, DeliveryRefusal> {
     let now_ms = draft.now_ms;
     let lease_until_ms = now_ms + policy.lease_ms;
@@ -99,7 +120,7 @@ pub fn sweep(
     let mut next = rest;
     let mut owe = |due_ms: u64| next = Some(next.map_or(due_ms, |next| next.min(due_ms)));
     for (id, row) in owed {
-        if row.due_ms > now_ms {
+        if !is_due(id, row) {
             owe(row.due_ms);
             continue;
         }
@@ -139,6 +160,33 @@ pub fn answer_event(
     }
 }
 
+/// What a deliverer remembers; all of it may be lost.
+#[derive(Default)]
+struct Hints {
+    /// Sessions whose due deliveries are being claimed.
+    busy: HashSet<SessionId>,
+    /// Not to be handled before.
+    later: HashMap<SessionId, Instant>,
+    /// Attempts that are being made, by delivery: number and due time.
+    sending: Seen<String, (u32, u64)>,
+    /// Entries that are not due by the clock here.
+    looks: Looks,
+}
+
+/// What came of the wish to claim.
+enum Claimed {
+    /// These attempts are to be made.
+    Attempts {
+        attempts: Vec<Attempt>,
+        /// More is due behind them.
+        more: bool,
+    },
+    /// Nothing is due.
+    Nothing,
+    /// Somebody else was quicker.
+    Beaten,
+}
+
 /// Carries deliveries out.
 pub struct Deliverer {
     core: Core,
@@ -146,8 +194,7 @@ pub struct Deliverer {
     policy: Policy,
     visits: Arc<Semaphore>,
     sends: Arc<Semaphore>,
-    /// Sessions whose due deliveries are being claimed. A hint: losing it loses nothing.
-    busy: Mutex<HashSet<SessionId>>,
+    hints: Mutex<Hints>,
     counts: Arc<DeliveryCounts>,
 }
 
@@ -160,7 +207,7 @@ impl Deliverer {
             policy,
             visits: Arc::new(Semaphore::new(PARALLEL)),
             sends: Arc::new(Semaphore::new(SENDING)),
-            busy: Mutex::default(),
+            hints: Mutex::default(),
             counts: Arc::default(),
         })
     }
@@ -191,6 +238,7 @@ impl Deliverer {
     /// Handles the Sessions that owe deliveries now; the pause until the next one does.
     async fn scan(self: &Arc<Self>) -> Duration {
         let mut next_ms = IDLE_SCAN_MS;
+        self.forget_old();
         for shard in 0..AGENDA_SHARDS {
             match self.scan_shard(shard).await {
                 Ok(pause_ms) => next_ms = next_ms.min(pause_ms),
@@ -212,23 +260,67 @@ impl Deliverer {
                 true => IDLE_SCAN_MS,
                 false => RETRY_MS,
             };
-            for due in entries {
-                if due.due_ms > now_ms {
-                    return Ok((due.due_ms - now_ms).clamp(1, IDLE_SCAN_MS));
+            let ahead = entries
+                .iter()
+                .map(|due| due.due_ms)
+                .find(|due| *due > now_ms);
+            self.look(entries, now_ms).await;
+            match (ahead, next) {
+                (Some(due_ms), next) => {
+                    if let Some(next) = next {
+                        self.look_ahead(shard, next).await?;
+                    }
+                    return Ok((due_ms - now_ms).clamp(1, IDLE_SCAN_MS));
                 }
-                self.visit(due).await;
-            }
-            match next {
-                Some(next) => from = next,
-                None => return Ok(pause_ms),
+                (None, Some(next)) => from = next,
+                (None, None) => return Ok(pause_ms),
             }
         }
     }
 
+    /// Handles those of these entries that are due, or are to be looked at all the same.
+    async fn look(self: &Arc<Self>, entries: Vec<Due>, now_ms: u64) {
+        let lease = Duration::from_millis(self.policy.lease_ms);
+        for due in entries {
+            let (session, now) = (&due.session, Instant::now());
+            if due.due_ms <= now_ms || self.hints().looks.now(session, due.due_ms, lease, now) {
+                self.visit(due).await;
+            }
+        }
+    }
+
+    /// Looks at one page more of what is not due.
+    async fn look_ahead(self: &Arc<Self>, shard: u32, behind: String) -> Result<(), EngineError> {
+        let from = self.hints().looks.ahead(shard, behind);
+        let page = self
+            .core
+            .agenda_page(Group::Deliver, shard, &from, SCAN_ROWS);
+        let (entries, next) = page.await?;
+        self.hints().looks.read_to(shard, next);
+        self.look(entries, self.core.clock.now_ms()).await;
+        Ok(())
+    }
+
+    /// Forgets what was seen of Sessions that have left the agenda.
+    fn forget_old(&self) {
+        let long = Duration::from_millis(3 * self.policy.lease_ms);
+        let now = Instant::now();
+        let mut hints = self.hints();
+        hints.sending.forget_old(long, now);
+        hints.looks.forget_old(long, now);
+        hints.later.retain(|_, later| *later > now);
+    }
+
     /// Handles a Session in a task of its own, once at a time.
     async fn visit(self: &Arc<Self>, due: Due) {
-        if !self.busy().insert(due.session.clone()) {
-            return;
+        {
+            let mut hints = self.hints();
+            let later = hints.later.get(&due.session);
+            if later.is_some_and(|later| *later > Instant::now())
+                || !hints.busy.insert(due.session.clone())
+            {
+                return;
+            }
         }
         let guard = Busy(Arc::clone(self), due.session.clone());
         let Ok(slot) = Arc::clone(&self.visits).acquire_owned().await else {
@@ -248,68 +340,110 @@ impl Deliverer {
     /// slow holds up nothing.
     async fn deliver(self: &Arc<Self>, due: &Due) -> Result<(), EngineError> {
         let session = &due.session;
-        let mut claimed = false;
         let mut beaten = 0;
         loop {
             let Ok(mut room) = Arc::clone(&self.sends).acquire_many_owned(AT_ONCE).await else {
                 return Ok(());
             };
+            let begun = Instant::now();
             let loaded = self.core.load(session).await?;
             let now_ms = self.core.clock.now_ms();
             let entry = loaded
                 .as_ref()
                 .and_then(|loaded| loaded.head.agenda.deliver);
-            let Some(loaded) = loaded.filter(|_| entry.is_some_and(|entry| entry <= now_ms)) else {
-                // Nothing is due here. If the agenda still says so, it is wrong.
-                return match claimed {
-                    true => Ok(()),
-                    false => {
-                        self.core
-                            .drop_stray(Group::Deliver, session, due.due_ms)
-                            .await
+            let claim = match loaded.as_ref().zip(entry) {
+                Some((loaded, entry)) => self.claim(session, loaded, entry, now_ms).await?,
+                None => Claimed::Nothing,
+            };
+            match (claim, loaded) {
+                (Claimed::Attempts { attempts, more }, Some(loaded)) => {
+                    for attempt in attempts {
+                        let (this, session) = (Arc::clone(self), session.clone());
+                        let (owner, place) = (loaded.head.owner.clone(), room.split(1));
+                        tokio::spawn(async move {
+                            this.attempt(&owner, &session, attempt, begun, place).await;
+                        });
                     }
-                };
-            };
-            let Some(attempts) = self.claim(session, &loaded, now_ms).await? else {
-                beaten += 1;
-                if beaten == self.core.decisions().end {
-                    return Err(EngineError::Busy { attempts: beaten });
+                    if !more {
+                        return Ok(());
+                    }
                 }
-                tokio::time::sleep(backoff(beaten.min(6))).await;
-                continue;
-            };
-            for attempt in attempts {
-                let (this, session) = (Arc::clone(self), session.clone());
-                let (owner, place) = (loaded.head.owner.clone(), room.split(1));
-                tokio::spawn(async move { this.attempt(&owner, &session, attempt, place).await });
+                (Claimed::Beaten, _) => {
+                    beaten += 1;
+                    if beaten == self.core.decisions().end {
+                        return Err(EngineError::Busy { attempts: beaten });
+                    }
+                    tokio::time::sleep(backoff(beaten.min(6))).await;
+                }
+                // Nothing is due here. If the agenda says so, it is wrong, or somebody is still at it.
+                (Claimed::Nothing | Claimed::Attempts { .. }, _) => {
+                    if due.due_ms <= now_ms {
+                        let later = Instant::now() + Duration::from_millis(RETRY_MS);
+                        self.hints().later.insert(session.clone(), later);
+                    }
+                    let (group, due_ms) = (Group::Deliver, due.due_ms);
+                    return self.core.drop_stray(group, session, due_ms).await;
+                }
             }
-            claimed = true;
         }
     }
 
-    /// Claims what is due. `None`: somebody else was quicker.
+    /// Claims what is due. The Session's entry is at `entry`.
     async fn claim(
         &self,
         session: &SessionId,
         loaded: &Loaded,
+        entry: u64,
         now_ms: u64,
-    ) -> Result<Option<Vec<Attempt>>, EngineError> {
+    ) -> Result<Claimed, EngineError> {
+        let asked = Instant::now();
         let (owed, rest) = self.core.owed(session, AT_ONCE as usize).await?;
+        let told = Instant::now();
+        let due: HashSet<&str> = {
+            let mut hints = self.hints();
+            let due = owed.iter().filter(|(id, row)| {
+                let attempt = (row.attempts, row.due_ms);
+                let silent = hints.sending.unchanged(id, attempt, asked, told);
+                let silent_ms = u64::try_from(silent.as_millis()).unwrap_or(u64::MAX);
+                is_due(row, now_ms, silent_ms, self.policy)
+            });
+            due.map(|(id, _)| id.as_str()).collect()
+        };
+        let first = owed.iter().map(|(_, row)| row.due_ms).chain(rest).min();
+        let is_early = entry <= now_ms && first.is_none_or(|first| first > entry);
+        if due.is_empty() && !is_early {
+            return Ok(Claimed::Nothing);
+        }
         let mut draft = Draft::of(session, loaded, now_ms);
         // Rows that are newer than the head refuse here or at the commit; both mean to look again.
-        let Ok(attempts) = sweep(&mut draft, &owed, rest, self.policy) else {
-            return Ok(None);
+        let is_due = |id: &str, _: &DeliveryRow| due.contains(id);
+        let Ok(attempts) = sweep(&mut draft, &owed, rest, self.policy, is_due) else {
+            return Ok(Claimed::Beaten);
         };
-        let (commit, _) = draft.seal(&*self.core.ids);
+        let (commit, head) = draft.seal(&*self.core.ids);
+        if let Some(due_ms) = head.agenda.deliver {
+            // This clock put it there, and comes by then.
+            let wait_ms = due_ms.saturating_sub(now_ms) + 2 * IDLE_SCAN_MS;
+            let until = Instant::now() + Duration::from_millis(wait_ms);
+            self.hints().looks.known(session, due_ms, until);
+        }
         match self.core.commit_once(commit).await {
             Ok(()) => {
-                let was_lost =
-                    |row: &DeliveryRow| row.state == DeliveryState::Sending && row.due_ms <= now_ms;
-                let lost = owed.iter().filter(|(_, row)| was_lost(row));
+                let was_lost = |id: &str, row: &DeliveryRow| {
+                    row.state == DeliveryState::Sending && due.contains(id)
+                };
+                let lost = owed.iter().filter(|(id, row)| was_lost(id, row));
                 self.counts.uncertain.add(lost.count() as u64);
-                Ok(Some(attempts))
+                let now = Instant::now();
+                let mut hints = self.hints();
+                for Attempt { id, row } in &attempts {
+                    let attempt = (row.attempts, row.due_ms);
+                    hints.sending.unchanged(id, attempt, now, now);
+                }
+                let more = rest.is_some_and(|rest| rest <= now_ms);
+                Ok(Claimed::Attempts { attempts, more })
             }
-            Err(StoreError::Conflict(_)) => Ok(None),
+            Err(StoreError::Conflict(_)) => Ok(Claimed::Beaten),
             // Whether it was claimed is not known, so it is not sent: claimed, it will be uncertain.
             Err(error) => Err(error.into()),
         }
@@ -321,9 +455,10 @@ impl Deliverer {
         owner: &str,
         session: &SessionId,
         attempt: Attempt,
+        begun: Instant,
         _place: Option<OwnedSemaphorePermit>,
     ) {
-        let sent = self.send(owner, session, &attempt).await;
+        let sent = self.send(owner, session, &attempt, begun).await;
         let policy = self.policy;
         let number = attempt.row.attempts;
         let decide = |row: &DeliveryRow, now_ms| {
@@ -348,7 +483,14 @@ impl Deliverer {
         }
     }
 
-    async fn send(&self, owner: &str, session: &SessionId, attempt: &Attempt) -> Sent {
+    /// Sends it, unless so much time has gone by since `begun`, before which it was not claimed, that others may have given it up.
+    async fn send(
+        &self,
+        owner: &str,
+        session: &SessionId,
+        attempt: &Attempt,
+        begun: Instant,
+    ) -> Sent {
         let scope = self.core.scope(owner, session);
         let body = match self.core.fetch(&scope, &attempt.row.body).await {
             Ok(body) => as_text(body),
@@ -364,7 +506,7 @@ impl Deliverer {
             destination: attempt.row.destination.clone(),
             body: Bytes::from(body),
         };
-        if self.core.clock.now_ms() >= attempt.row.due_ms {
+        if begun.elapsed() >= Duration::from_millis(self.policy.lease_ms) {
             // Somebody may have decided meanwhile what becomes of it. That it was not sent is what is known here.
             return Sent::Failed {
                 message: "the sender came too late to send it".into(),
@@ -379,8 +521,8 @@ impl Deliverer {
         }
     }
 
-    fn busy(&self) -> std::sync::MutexGuard<'_, HashSet<SessionId>> {
-        self.busy.lock().unwrap_or_else(PoisonError::into_inner)
+    fn hints(&self) -> std::sync::MutexGuard<'_, Hints> {
+        self.hints.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -389,6 +531,6 @@ struct Busy(Arc<Deliverer>, SessionId);
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.0.busy().remove(&self.1);
+        self.0.hints().busy.remove(&self.1);
     }
 }

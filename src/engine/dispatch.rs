@@ -1,7 +1,8 @@
 //! Dispatch: finds the Sessions that owe work, and gives each a worker under a new generation.
 //!
 //! Any number of dispatchers may run, anywhere: a claim is one conditional write of the head, and losing one is normal. All that
-//! a dispatcher remembers is a hint; killing it loses nothing.
+//! a dispatcher remembers is a hint; killing it loses nothing. Their clocks need not agree: an entry of the agenda that is not due
+//! by this one's clock is looked at all the same, once and then as often as a lease lasts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,13 +16,15 @@ use super::claim::claim;
 use super::core::{Core, Loaded};
 use super::draft::Draft;
 use super::error::EngineError;
+use super::fence::RunState;
 use super::ids::SessionId;
 use super::keys::{AGENDA_SHARDS, Group};
 use super::measure::DispatchCounts;
+use super::observer::{Looks, Seen, Sign};
 use super::ports::{
     Compute, ComputeError, Environments, ExecutionId, Liveness, RunGrant, StoreError,
 };
-use super::recover::{Step, Verdict, charge_attempt, release_lost, step, verdict};
+use super::recover::{Step, charge_attempt, step};
 use super::settle::{CALLS_PER_COMMIT, Ending, close_some_calls, end_turn};
 use super::turn::{Capture, Failure};
 
@@ -36,52 +39,44 @@ const SCAN_ROWS: usize = 512;
 const IDLE_SCAN_MS: u64 = 2_500;
 /// A Session whose handling failed is left alone this long.
 const RETRY_MS: u64 = 500;
-/// A worker that lives, or may live, gets this long to renew a lease that has lapsed, once the store takes commits.
-const PATIENCE_MS: u64 = 5_000;
 /// Executions that are nobody's child here are asked about this often.
 const WATCH_MS: u64 = 1_000;
 
 /// Whose turn it is to be looked at, and why.
 #[derive(Clone)]
-struct Visit {
-    session: SessionId,
+pub(super) struct Visit {
+    pub(super) session: SessionId,
     /// Due time of the agenda entry that led here.
-    entry: Option<u64>,
+    pub(super) entry: Option<u64>,
     /// Ask about a live lease, too.
     suspect: bool,
 }
 
 /// Gives work to workers.
 pub struct Dispatcher {
-    core: Core,
-    compute: Arc<dyn Compute>,
+    pub(super) core: Core,
+    pub(super) compute: Arc<dyn Compute>,
     environments: Arc<dyn Environments>,
     slots: Arc<Semaphore>,
     hints: Mutex<Hints>,
-    counts: Arc<DispatchCounts>,
+    pub(super) counts: Arc<DispatchCounts>,
 }
 
 /// Everything a dispatcher remembers; all of it may be lost.
 #[derive(Default)]
-struct Hints {
+pub(super) struct Hints {
     /// Being handled now, and why it is to be handled again.
     busy: HashMap<SessionId, Again>,
-    /// Not to be handled before. Unix ms.
-    later: HashMap<SessionId, u64>,
+    /// Not to be handled before.
+    later: HashMap<SessionId, Instant>,
     /// Which Sessions an execution is known to run. Walked in order: the same world goes the same way twice.
     watched: BTreeMap<ExecutionId, BTreeSet<SessionId>>,
-    /// Leases that were seen to have lapsed though nothing proves their workers gone: until when they ran, and since when that
-    /// is known.
-    silent: HashMap<SessionId, (u64, Instant)>,
+    /// What the fences of Sessions on the agenda showed, and for how long they have shown nothing else.
+    pub(super) fences: Seen<SessionId, Sign>,
+    /// Entries that are not due by the clock here.
+    pub(super) looks: Looks,
     /// Work was left due because no worker had room.
     starved: bool,
-}
-
-/// How long a worker is waited for whose lease has lapsed.
-enum Patience {
-    Begins,
-    Lasts,
-    IsOver,
 }
 
 /// What happened to a Session while it was handled.
@@ -157,6 +152,7 @@ impl Dispatcher {
     /// Sessions that owe work now, and when the next one will: handles the former, answers the pause until the latter.
     async fn scan(self: &Arc<Self>, everything: bool) -> Duration {
         let mut next_ms = IDLE_SCAN_MS;
+        self.forget_old();
         for shard in 0..AGENDA_SHARDS {
             match self.scan_shard(shard, everything).await {
                 Ok(pause) => next_ms = next_ms.min(pause),
@@ -182,10 +178,35 @@ impl Dispatcher {
                 true => IDLE_SCAN_MS,
                 false => RETRY_MS,
             };
-            for Due { session, due_ms } in entries {
-                if due_ms > now_ms && !everything {
+            let ahead = entries
+                .iter()
+                .map(|due| due.due_ms)
+                .find(|due| *due > now_ms);
+            self.look(entries, now_ms, everything).await;
+            match (ahead, next) {
+                (Some(due_ms), next) if !everything => {
+                    if let Some(next) = next {
+                        self.look_ahead(shard, next).await?;
+                    }
                     return Ok((due_ms - now_ms).clamp(1, IDLE_SCAN_MS));
                 }
+                (_, Some(next)) => from = next,
+                (_, None) => return Ok(pause_ms),
+            }
+        }
+    }
+
+    /// Handles those of these entries that are due, or are to be looked at all the same.
+    async fn look(self: &Arc<Self>, entries: Vec<Due>, now_ms: u64, everything: bool) {
+        let lease = Duration::from_millis(self.core.settings.lease_ms);
+        for Due { session, due_ms } in entries {
+            let is_due = due_ms <= now_ms || everything;
+            if is_due
+                || self
+                    .hints()
+                    .looks
+                    .now(&session, due_ms, lease, Instant::now())
+            {
                 self.visit(Visit {
                     session,
                     entry: Some(due_ms),
@@ -193,11 +214,29 @@ impl Dispatcher {
                 })
                 .await;
             }
-            match next {
-                Some(next) => from = next,
-                None => return Ok(pause_ms),
-            }
         }
+    }
+
+    /// Looks at one page more of what is not due: however many Sessions are at work, looking after them takes so many requests.
+    async fn look_ahead(self: &Arc<Self>, shard: u32, behind: String) -> Result<(), EngineError> {
+        let from = self.hints().looks.ahead(shard, behind);
+        let page = self
+            .core
+            .agenda_page(Group::Execute, shard, &from, SCAN_ROWS);
+        let (entries, next) = page.await?;
+        self.hints().looks.read_to(shard, next);
+        self.look(entries, self.core.clock.now_ms(), false).await;
+        Ok(())
+    }
+
+    /// Forgets what was seen of Sessions that have left the agenda.
+    fn forget_old(&self) {
+        let long = Duration::from_millis(3 * self.core.settings.lease_ms + 4 * IDLE_SCAN_MS);
+        let now = Instant::now();
+        let mut hints = self.hints();
+        hints.fences.forget_old(long, now);
+        hints.looks.forget_old(long, now);
+        hints.later.retain(|_, later| *later > now);
     }
 
     /// Executions that ended by themselves, or that nobody reports the end of.
@@ -224,7 +263,7 @@ impl Dispatcher {
 
     /// Handles a Session in a task of its own, once at a time.
     async fn visit(self: &Arc<Self>, visit: Visit) {
-        let now_ms = self.core.clock.now_ms();
+        let now = Instant::now();
         {
             let mut hints = self.hints();
             if let Some(again) = hints.busy.get_mut(&visit.session) {
@@ -233,7 +272,7 @@ impl Dispatcher {
                 return;
             }
             match hints.later.get(&visit.session) {
-                Some(later) if *later > now_ms && !visit.suspect => return,
+                Some(later) if *later > now && !visit.suspect => return,
                 _ => {}
             }
             hints.later.remove(&visit.session);
@@ -260,7 +299,7 @@ impl Dispatcher {
                         tracing::warn!(session = %visit.session, %error, "a session could not be advanced")
                     }
                 }
-                let later = self.core.clock.now_ms() + RETRY_MS;
+                let later = Instant::now() + Duration::from_millis(RETRY_MS);
                 hints.busy.remove(&visit.session);
                 hints.later.insert(visit.session.clone(), later);
                 return;
@@ -280,12 +319,21 @@ impl Dispatcher {
     async fn advance(&self, visit: &Visit) -> Result<(), EngineError> {
         let mut suspect = visit.suspect;
         for _ in self.core.decisions() {
+            let asked = Instant::now();
             let Some(loaded) = self.core.load(&visit.session).await? else {
                 return self.drop_stray(visit).await;
             };
+            let silent_ms = self.silent_ms(&visit.session, &loaded, asked);
             let now_ms = self.core.clock.now_ms();
-            let done = match step(&loaded.head, &self.core.settings, now_ms, suspect) {
-                Step::Postpone => self.postpone(visit, &loaded).await,
+            let next = step(
+                &loaded.head,
+                &self.core.settings,
+                now_ms,
+                silent_ms,
+                suspect,
+            );
+            let done = match next {
+                Step::Postpone => self.postpone(visit, &loaded, silent_ms).await,
                 Step::Erase => {
                     let environments = &*self.environments;
                     let erased = self.core.erase(environments, &visit.session, &loaded);
@@ -295,8 +343,7 @@ impl Dispatcher {
                 Step::Claim => self.claim(&visit.session, &loaded).await,
                 Step::Inspect { execution, lapsed } => {
                     suspect = false;
-                    self.inspect(&visit.session, &loaded, &execution, lapsed)
-                        .await
+                    self.inspect(visit, &loaded, &execution, lapsed).await
                 }
             };
             match done {
@@ -310,22 +357,49 @@ impl Dispatcher {
         })
     }
 
-    /// An agenda entry that came due too early goes to where the Session is due.
-    async fn postpone(&self, visit: &Visit, loaded: &Loaded) -> Result<bool, EngineError> {
+    /// For how long the Session's fence has shown nothing new here. Milliseconds.
+    fn silent_ms(&self, session: &SessionId, loaded: &Loaded, asked: Instant) -> u64 {
+        let sign = Sign::of(&loaded.head.fence);
+        let mut hints = self.hints();
+        let unchanged = hints.fences.unchanged(session, sign, asked, Instant::now());
+        u64::try_from(unchanged.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// An agenda entry that came due too early goes to where the Session is due, or where its Run is looked at again.
+    async fn postpone(
+        &self,
+        visit: &Visit,
+        loaded: &Loaded,
+        silent_ms: u64,
+    ) -> Result<bool, EngineError> {
         match &loaded.head.fence.lease {
             Some(lease) => self.watch_execution(&lease.execution, &visit.session),
             None => self.forget(&visit.session),
         }
-        let now_ms = self.core.clock.now_ms();
-        let Some(entry) = visit.entry.filter(|entry| *entry <= now_ms) else {
+        let Some(entry) = visit.entry else {
             return Ok(true);
         };
         if loaded.head.agenda.execute != Some(entry) {
             self.drop_stray(visit).await?;
             return Ok(true);
         }
+        let now_ms = self.core.clock.now_ms();
+        // Whose clock is ahead has put it there: it is not moved back and forth between two clocks.
+        if entry > now_ms {
+            return Ok(true);
+        }
         let mut draft = Draft::of(&visit.session, loaded, now_ms);
-        draft.move_agenda();
+        match loaded.head.fence.state() {
+            RunState::Leased => {
+                let rest_ms = self.core.settings.lease_ms.saturating_sub(silent_ms);
+                // What is due is looked at again soon anyway.
+                if rest_ms <= RETRY_MS {
+                    return Ok(true);
+                }
+                draft.look_at(now_ms + rest_ms);
+            }
+            RunState::Free | RunState::Quarantined => draft.move_agenda(),
+        }
         self.seal(draft).await?;
         Ok(true)
     }
@@ -414,103 +488,6 @@ impl Dispatcher {
         Ok(true)
     }
 
-    async fn inspect(
-        &self,
-        session: &SessionId,
-        loaded: &Loaded,
-        execution: &ExecutionId,
-        lapsed: bool,
-    ) -> Result<bool, EngineError> {
-        let liveness = self.compute.inspect(execution).await;
-        let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
-        let verdict = verdict(liveness, lapsed);
-        if let (Verdict::Stop | Verdict::Quarantine, Some(lease)) =
-            (verdict, &loaded.head.fence.lease)
-        {
-            match self.patience(session, lease.until_ms) {
-                Patience::Begins => {
-                    // Perhaps nobody could commit for a while, and the worker is about to. From the moment at which it can, it
-                    // gets a little time; this commit is what tells that moment.
-                    self.seal(draft).await?;
-                    let since = (lease.until_ms, Instant::now());
-                    self.hints().silent.insert(session.clone(), since);
-                    return Ok(true);
-                }
-                Patience::Lasts => return Ok(true),
-                Patience::IsOver => {}
-            }
-        }
-        match verdict {
-            Verdict::LeaveAlone => {
-                self.watch_execution(execution, session);
-                Ok(true)
-            }
-            Verdict::Release => {
-                release_lost(
-                    &mut draft,
-                    &self.core.settings,
-                    &format!("worker {execution} is gone"),
-                );
-                self.seal(draft).await?;
-                self.counts.taken_over.one();
-                Ok(false)
-            }
-            Verdict::Stop => {
-                // Fence first: from here on nothing it still does is visible.
-                if loaded.head.fence.lease.is_some() {
-                    self.quarantine(draft, execution, "is silent and is being stopped")
-                        .await?;
-                }
-                match self.compute.stop(execution).await {
-                    Ok(()) => Ok(false),
-                    Err(error) => Err(EngineError::Unavailable(error.to_string())),
-                }
-            }
-            Verdict::Quarantine if loaded.head.fence.lease.is_some() => {
-                self.quarantine(draft, execution, "can't be accounted for")
-                    .await?;
-                Ok(true)
-            }
-            Verdict::Quarantine => {
-                draft.move_agenda();
-                self.seal(draft).await?;
-                Ok(true)
-            }
-        }
-    }
-
-    /// How long the holder of a lapsed lease has been waited for.
-    fn patience(&self, session: &SessionId, until_ms: u64) -> Patience {
-        let patience_ms = PATIENCE_MS.min(self.core.settings.lease_ms);
-        let mut hints = self.hints();
-        match hints.silent.get(session) {
-            Some((until, since)) if *until == until_ms => {
-                if since.elapsed() < Duration::from_millis(patience_ms) {
-                    return Patience::Lasts;
-                }
-                hints.silent.remove(session);
-                Patience::IsOver
-            }
-            _ => Patience::Begins,
-        }
-    }
-
-    async fn quarantine(
-        &self,
-        mut draft: Draft,
-        execution: &ExecutionId,
-        why: &str,
-    ) -> Result<(), EngineError> {
-        let now_ms = draft.now_ms;
-        if draft.head.fence.lost_sight(now_ms).is_ok() {
-            draft.head.last_error = Some(format!("worker {execution} {why}"));
-            draft.move_agenda();
-            self.seal(draft).await?;
-            self.counts.fenced.one();
-        }
-        Ok(())
-    }
-
     /// Too many workers were lost even over saving the outputs: the Turn ends without one.
     async fn give_up(&self, session: &SessionId, loaded: &Loaded) -> Result<bool, EngineError> {
         let Some(turn) = &loaded.head.turn else {
@@ -541,11 +518,21 @@ impl Dispatcher {
         Ok(false)
     }
 
-    async fn seal(&self, draft: Draft) -> Result<(), EngineError> {
+    pub(super) async fn seal(&self, draft: Draft) -> Result<(), EngineError> {
         let session = draft.session.clone();
-        let (commit, _) = draft.seal(&*self.core.ids);
+        let now_ms = draft.now_ms;
+        let (commit, head) = draft.seal(&*self.core.ids);
+        if let Some(due_ms) = head.agenda.execute {
+            // This clock put it there, and comes by then.
+            let wait_ms = due_ms.saturating_sub(now_ms) + IDLE_SCAN_MS;
+            let until = Instant::now() + Duration::from_millis(wait_ms);
+            self.hints().looks.known(&session, due_ms, until);
+        }
         match self.core.commit_once(commit).await {
             Ok(()) => {
+                let now = Instant::now();
+                let sign = Sign::of(&head.fence);
+                self.hints().fences.unchanged(&session, sign, now, now);
                 // Who dispatches is awake; only followers want to know.
                 self.core.bell.ring_change(session.as_str());
                 Ok(())
@@ -555,7 +542,7 @@ impl Dispatcher {
         }
     }
 
-    fn watch_execution(&self, execution: &ExecutionId, session: &SessionId) {
+    pub(super) fn watch_execution(&self, execution: &ExecutionId, session: &SessionId) {
         self.hints()
             .watched
             .entry(execution.clone())
@@ -565,14 +552,14 @@ impl Dispatcher {
 
     fn forget(&self, session: &SessionId) {
         let mut hints = self.hints();
-        hints.silent.remove(session);
+        hints.fences.forget(session);
         hints.watched.retain(|_, sessions| {
             sessions.remove(session);
             !sessions.is_empty()
         });
     }
 
-    fn hints(&self) -> std::sync::MutexGuard<'_, Hints> {
+    pub(super) fn hints(&self) -> std::sync::MutexGuard<'_, Hints> {
         // Hints may be stale by design, so a panic elsewhere does not make them worse.
         self.hints.lock().unwrap_or_else(PoisonError::into_inner)
     }

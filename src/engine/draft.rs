@@ -100,6 +100,13 @@ impl Draft {
         self.exact.push(Group::Execute);
     }
 
+    /// The entry of a Session with a live Run is moved to `due_ms`. Whoever does this looks at the Run by then; a Run that renews its
+    /// lease leaves the entry where it is, whatever its own clock says. Unix ms.
+    pub fn look_at(&mut self, due_ms: u64) {
+        self.head.agenda.execute = Some(due_ms);
+        self.move_agenda();
+    }
+
     /// The entry of the deliveries is moved to where it is due, not left early.
     pub fn move_deliveries(&mut self) {
         self.exact.push(Group::Deliver);

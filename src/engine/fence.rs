@@ -2,6 +2,9 @@
 //!
 //! A generation is claimed by one conditional write of the head and is never reused; only the highest may write. The lease is
 //! a presumption of life, not an authority: it decides when somebody asks the world about the worker, never who may write.
+//!
+//! No two clocks are compared for it. Every commit of a Run counts the lease's renewals up; whoever looks after Runs sees on a clock
+//! of its own for how long the count stays the same (`engine/observer.rs`).
 
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +19,13 @@ pub struct Lease {
     /// Where the Run executes.
     #[serde(rename = "x")]
     pub execution: ExecutionId,
-    /// Renewed by every commit of the Run. Unix ms.
+    /// Until when its holder means to have renewed it, by the holder's own clock: for people, and where its entry in the agenda is
+    /// put first. Nobody is judged by it. Unix ms.
     #[serde(rename = "u")]
     pub until_ms: u64,
+    /// Times it was renewed: once by every commit of the Run.
+    #[serde(rename = "n", default, skip_serializing_if = "is_zero")]
+    pub renewals: u64,
 }
 
 /// A Run whose worker's state can't be established: fenced, and waiting for proof or for an operator.
@@ -140,15 +147,17 @@ impl Fence {
         self.lease = Some(Lease {
             execution,
             until_ms,
+            renewals: 0,
         });
         Ok(self.generation)
     }
 
-    /// The live Run is presumed alive until then. Time never runs backwards here, whatever the clock does.
+    /// The live Run shows that it lives, and means to do so again by then.
     pub fn renew(&mut self, until_ms: u64) -> Result<(), RunRefusal> {
         next(self.state(), RunEvent::Renew)?;
         if let Some(lease) = &mut self.lease {
-            lease.until_ms = lease.until_ms.max(until_ms);
+            lease.until_ms = until_ms;
+            lease.renewals += 1;
         }
         Ok(())
     }
@@ -303,10 +312,22 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_never_shrinks_when_the_clock_jumps_back() {
+    fn every_renewal_is_counted_whatever_the_clock_says() {
         let mut fence = Fence::default();
         fence.claim(execution("a"), 100).expect("free");
-        fence.renew(50).expect("leased");
-        assert_eq!(fence.lease.map(|l| l.until_ms), Some(100));
+        for (until_ms, renewals) in [(50, 1), (50, 2), (9, 3)] {
+            fence.renew(until_ms).expect("leased");
+            let lease = fence.lease.clone().expect("leased");
+            assert_eq!((lease.until_ms, lease.renewals), (until_ms, renewals));
+        }
+        fence.release().expect("leased");
+        fence.claim(execution("b"), 100).expect("free");
+        assert_eq!(fence.lease.map(|lease| lease.renewals), Some(0));
+    }
+
+    #[test]
+    fn a_lease_of_an_older_version_was_never_renewed() {
+        let older = serde_json::from_str::<Lease>(r#"{"x":"a","u":7}"#).expect("reads");
+        assert_eq!(older.renewals, 0);
     }
 }

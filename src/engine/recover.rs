@@ -6,7 +6,7 @@ use super::core::{Recovery, Settings};
 use super::draft::Draft;
 use super::fence::RunState;
 use super::ports::{ExecutionId, Liveness};
-use super::session::Head;
+use super::session::{ActiveTurn, Head};
 use super::turn::Failure;
 
 /// What a due Session needs next.
@@ -20,7 +20,7 @@ pub enum Step {
     Claim,
     /// Too many workers were lost over its Turn: it ends without another one.
     GiveUp,
-    /// The world is asked about this execution; `lapsed` says that its lease is over.
+    /// The world is asked about this execution; `lapsed` says that it has been silent for a whole lease.
     Inspect {
         /// Which.
         execution: ExecutionId,
@@ -29,15 +29,15 @@ pub enum Step {
     },
 }
 
-/// Decides from the head alone. `suspect`: somebody has a reason to ask about a live lease before it lapses (a death notice, or
-/// this program just started).
-pub fn step(head: &Head, settings: &Settings, now_ms: u64, suspect: bool) -> Step {
-    if let Some(deleted_ms) = head.deleted_ms {
-        let since_ms = now_ms.saturating_sub(deleted_ms);
+/// Decides from the head and from what this observer has seen of it: for `silent_ms` its fence has shown nothing new, on a clock
+/// that nobody sets. `suspect`: somebody has a reason to ask about a live lease before it lapses (a death notice, or this program
+/// just started).
+pub fn step(head: &Head, settings: &Settings, now_ms: u64, silent_ms: u64, suspect: bool) -> Step {
+    if head.deleted_ms.is_some() {
         return match &head.fence.quarantine {
-            Some(quarantine) if since_ms < PARTING_MS + STOPPING_MS => Step::Inspect {
+            Some(quarantine) if silent_ms < PARTING_MS + STOPPING_MS => Step::Inspect {
                 execution: quarantine.execution.clone(),
-                lapsed: since_ms >= PARTING_MS,
+                lapsed: silent_ms >= PARTING_MS,
             },
             _ => Step::Erase,
         };
@@ -51,14 +51,14 @@ pub fn step(head: &Head, settings: &Settings, now_ms: u64, suspect: bool) -> Ste
             None => Step::Postpone,
         },
         RunState::Leased => match &head.fence.lease {
-            Some(lease) if lease.until_ms <= now_ms || suspect => Step::Inspect {
+            Some(lease) if silent_ms >= settings.lease_ms || suspect => Step::Inspect {
                 execution: lease.execution.clone(),
-                lapsed: lease.until_ms <= now_ms,
+                lapsed: silent_ms >= settings.lease_ms,
             },
             _ => Step::Postpone,
         },
         RunState::Free => match (&head.turn, head.execution_due(now_ms)) {
-            (Some(turn), Some(due)) if due <= now_ms => {
+            (Some(turn), Some(_)) if !rests(turn, now_ms) => {
                 if turn.attempts > settings.turn_attempts + SPARE_ATTEMPTS {
                     Step::GiveUp
                 } else {
@@ -75,6 +75,18 @@ const PARTING_MS: u64 = 10_000;
 /// After this long a worker that can be neither stopped nor accounted for is not waited for any more: what it may still leave is
 /// out of everybody's sight.
 const STOPPING_MS: u64 = 60_000;
+
+/// Whether the Turn is left alone after an attempt that came to nothing. A pause that is longer than it can be was written by a clock
+/// that is ahead, and is over.
+fn rests(turn: &ActiveTurn, now_ms: u64) -> bool {
+    let left_ms = turn.not_before_ms.saturating_sub(now_ms);
+    left_ms > 0 && left_ms <= pause_ms(turn.attempts)
+}
+
+/// The pause behind so many attempts. Milliseconds.
+fn pause_ms(attempts: u32) -> u64 {
+    50 << attempts.min(9)
+}
 
 /// Runs that a doomed Turn still gets, only to save its outputs.
 const SPARE_ATTEMPTS: u32 = 2;
@@ -130,7 +142,7 @@ pub fn charge_attempt(draft: &mut Draft, settings: &Settings, why: &str) {
     };
     turn.attempts += 1;
     if turn.attempts > 1 {
-        turn.not_before_ms = now_ms + (50u64 << turn.attempts.min(9));
+        turn.not_before_ms = now_ms + pause_ms(turn.attempts);
     }
     for pending in draft
         .head
@@ -155,7 +167,6 @@ pub fn charge_attempt(draft: &mut Draft, settings: &Settings, why: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::session::ActiveTurn;
 
     fn leased(until_ms: u64) -> Head {
         let mut head = Head::new("o".into(), 0);
@@ -169,22 +180,35 @@ mod tests {
     #[test]
     fn a_good_lease_is_left_alone_unless_somebody_suspects_it() {
         let settings = Settings::default();
-        assert_eq!(step(&leased(10), &settings, 5, false), Step::Postpone);
-        let execution = ExecutionId("x".into());
-        assert_eq!(
-            step(&leased(10), &settings, 5, true),
-            Step::Inspect {
-                execution: execution.clone(),
-                lapsed: false
-            }
-        );
-        assert_eq!(
-            step(&leased(10), &settings, 10, false),
-            Step::Inspect {
-                execution,
-                lapsed: true
-            }
-        );
+        let head = leased(10);
+        let lease_ms = settings.lease_ms;
+        let inspect = |lapsed| Step::Inspect {
+            execution: ExecutionId("x".into()),
+            lapsed,
+        };
+        // What the clock says has nothing to do with it.
+        for now_ms in [0, 5, 10, u64::MAX] {
+            let step = |silent_ms, suspect| step(&head, &settings, now_ms, silent_ms, suspect);
+            assert_eq!(step(lease_ms - 1, false), Step::Postpone);
+            assert_eq!(step(lease_ms - 1, true), inspect(false));
+            assert_eq!(step(lease_ms, false), inspect(true));
+        }
+    }
+
+    #[test]
+    fn a_pause_is_never_longer_than_it_was_meant_though_clocks_disagree() {
+        let settings = Settings::default();
+        let mut head = Head::new("o".into(), 0);
+        let mut turn = ActiveTurn::queued(1);
+        turn.attempts = 3;
+        turn.not_before_ms = 100_000;
+        head.turn = Some(turn);
+        let step = |now_ms| step(&head, &settings, now_ms, 0, false);
+        assert_eq!(step(100_000 - pause_ms(3)), Step::Postpone);
+        assert_eq!(step(99_999), Step::Postpone);
+        assert_eq!(step(100_000), Step::Claim);
+        assert_eq!(step(100_000 - pause_ms(3) - 1), Step::Claim);
+        assert_eq!(step(1), Step::Claim);
     }
 
     #[test]
@@ -197,13 +221,13 @@ mod tests {
             execution: ExecutionId("x".into()),
             lapsed,
         };
-        assert_eq!(step(&head, &settings, 8, false), inspect(false));
-        let late_ms = 7 + PARTING_MS;
-        assert_eq!(step(&head, &settings, late_ms, false), inspect(true));
-        let too_late_ms = late_ms + STOPPING_MS;
-        assert_eq!(step(&head, &settings, too_late_ms, false), Step::Erase);
+        let after = |head: &Head, silent_ms| step(head, &settings, 8, silent_ms, false);
+        assert_eq!(after(&head, 0), inspect(false));
+        assert_eq!(after(&head, PARTING_MS), inspect(true));
+        let too_late_ms = PARTING_MS + STOPPING_MS;
+        assert_eq!(after(&head, too_late_ms), Step::Erase);
         head.fence.proven_gone().expect("accounted for");
-        assert_eq!(step(&head, &settings, 8, false), Step::Erase);
+        assert_eq!(after(&head, 0), Step::Erase);
     }
 
     #[test]

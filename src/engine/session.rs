@@ -376,7 +376,11 @@ impl Head {
         match self.fence.state() {
             // A quarantine ends by itself once the world proves the worker gone: ask again now and then.
             RunState::Quarantined => Some(now_ms + QUARANTINE_PROBE_MS),
-            RunState::Leased => self.fence.lease.as_ref().map(|lease| lease.until_ms),
+            // Whoever looks after the Run has said when, by a clock of its own.
+            RunState::Leased => {
+                let lease = self.fence.lease.as_ref()?;
+                Some(self.agenda.execute.unwrap_or(lease.until_ms))
+            }
             RunState::Free => {
                 let turn = self.turn.as_ref()?;
                 (!turn.asks_client()).then(|| now_ms.max(turn.not_before_ms))
@@ -500,6 +504,9 @@ mod tests {
                 .fence
                 .claim(ExecutionId(execution.clone()), 1_800_000_000_000);
             claimed.expect("free");
+        }
+        if let Some(lease) = &mut head.fence.lease {
+            lease.renewals = 9_999_999;
         }
         let usage = ModelUsage {
             input: 999_999_999,

@@ -17,6 +17,10 @@ pub struct Commit<'a> {
     pub before: Option<&'a Head>,
     /// The head after; none when it was erased.
     pub after: Option<&'a Head>,
+    /// For how long the Run that was live has not renewed its lease, in virtual time.
+    pub silent_ms: u64,
+    /// How long a lease lasts.
+    pub lease_ms: u64,
 }
 
 impl Commit<'_> {
@@ -72,6 +76,12 @@ impl Commit<'_> {
         }
         if new.state() == RunState::Quarantined && old.state() == RunState::Leased {
             shared.count("quarantines");
+            if self.life.role == Role::Daemon && self.silent_ms < self.lease_ms {
+                let (silent_ms, lease_ms) = (self.silent_ms, self.lease_ms);
+                let what =
+                    format!("it renewed its lease of {lease_ms} ms {silent_ms} ms ago: {old:?}");
+                broken("I10", format!("a run was given up that shows life: {what}"));
+            }
         }
         // A daemon ends the authority of a worker only when that is gone; a client may vouch for it.
         let freed = old.state() != RunState::Free && new.state() == RunState::Free;

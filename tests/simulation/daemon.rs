@@ -3,8 +3,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rat_things::engine::core::Core;
 use rat_things::engine::deliver::{Deliverer, Policy};
 use rat_things::engine::dispatch::Dispatcher;
+use rat_things::engine::draft::Draft;
+use rat_things::engine::keys::AGENDA_SHARDS;
+use rat_things::engine::ports::{Compute, Liveness};
 use tokio::sync::watch;
 
 use super::courier::SimCourier;
@@ -12,6 +16,7 @@ use super::faults::Fault;
 use super::fleet::{Fleet, SimCompute};
 use super::life::{Life, Role};
 use super::parts::Parts;
+use super::sabotage::Sabotage;
 
 /// How a daemon's deliveries are tried, so that all of it happens within the life of a world.
 const POLICY: Policy = Policy {
@@ -39,6 +44,13 @@ pub async fn keep(parts: Parts, fleet: Arc<Fleet>, number: usize, current: Curre
             fleet: Arc::clone(&fleet),
         };
         let core = parts.core(&life);
+        let judging = (parts.sabotage == Sabotage::JudgeByClock).then(|| {
+            let compute = SimCompute {
+                life: Arc::clone(&life),
+                fleet: Arc::clone(&fleet),
+            };
+            tokio::spawn(judge_by_clock(core.clone(), compute))
+        });
         let dispatcher =
             Dispatcher::new(core.clone(), Arc::new(compute), parts.environments(&life));
         let courier = SimCourier {
@@ -51,6 +63,9 @@ pub async fn keep(parts: Parts, fleet: Arc<Fleet>, number: usize, current: Curre
         let delivering = tokio::spawn(deliverer.run(stop_too.subscribe()));
         shared.note(format_args!("{} starts", life.name));
         lives(&life, &stop).await;
+        if let Some(judging) = judging {
+            judging.abort();
+        }
         stop_too.send_replace(true);
         if !life.is_dead() {
             // It was stopped in good order: it has a little time to settle down.
@@ -76,6 +91,37 @@ async fn lives(life: &Arc<Life>, stop: &watch::Sender<bool>) {
         if life.shared.strikes(Fault::DaemonRestarts) {
             stop.send_replace(true);
             return;
+        }
+    }
+}
+
+/// What a daemon did that compares leases with its clock: whoever has not renewed until then is fenced and stopped.
+async fn judge_by_clock(core: Core, compute: SimCompute) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        for shard in 0..AGENDA_SHARDS {
+            let Ok(found) = core.on_agenda(shard).await else {
+                continue;
+            };
+            for (session, loaded) in found {
+                let now_ms = core.clock.now_ms();
+                let lease = loaded.head.fence.lease.as_ref();
+                let Some(lease) = lease.filter(|lease| lease.until_ms <= now_ms) else {
+                    continue;
+                };
+                if compute.inspect(&lease.execution).await != Liveness::Running {
+                    continue;
+                }
+                let mut draft = Draft::of(&session, &loaded, now_ms);
+                if draft.head.fence.lost_sight(now_ms).is_err() {
+                    continue;
+                }
+                draft.move_agenda();
+                let (commit, _) = draft.seal(&*core.ids);
+                if core.commit_once(commit).await.is_ok() {
+                    let _ = compute.stop(&lease.execution).await;
+                }
+            }
         }
     }
 }

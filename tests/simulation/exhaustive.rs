@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::client::Clients;
 use super::ending;
-use super::faults::Rates;
+use super::faults::{Fault, Rates};
 use super::parts::Parts;
 use super::report::{self, say};
 use super::shared::{Plan, Shared, Way};
@@ -31,12 +31,21 @@ const STORY_S: u64 = 600;
 /// Tells a story, with this trouble in it.
 fn told(story: &Story, plan: Plan) -> Outcome {
     let panics = report::panics();
+    let apart = !story.clocks.is_empty();
+    let plan = Plan {
+        clocks: story.clocks,
+        ..plan
+    };
     let setup = Setup {
         plan: plan.clone(),
         ..Setup::of(7)
     };
+    let rates = match apart {
+        true => Rates::only(Fault::RingLost),
+        false => Rates::none(),
+    };
     alone(async {
-        let shared = Shared::new(setup.seed, Rates::none(), plan, u64::MAX);
+        let shared = Shared::new(setup.seed, rates, plan, u64::MAX);
         let settings = Settings {
             lease_ms: 3_000,
             batch_ms: 20,
@@ -46,7 +55,7 @@ fn told(story: &Story, plan: Plan) -> Outcome {
         let mut parts = Parts::new(setup.seed, &shared, settings, setup.sabotage);
         parts.script = Some(story.script);
         let mut world = World::new(parts, false);
-        world.start(1);
+        world.start(if apart { 2 } else { 1 });
         // A worker that has stopped is out of sight, and a person vouches for its end: it comes back to a Session of others.
         world.fleet.blind.store(true, Ordering::SeqCst);
         let operator = tokio::spawn(vouch(world.clients.clone()));

@@ -51,8 +51,10 @@ pub enum Fault {
     StopUnknown,
     /// No worker has room.
     NoRoom,
-    /// The machine's clock jumps.
+    /// All clocks jump.
     ClockJumps,
+    /// A program's clock is not like the others'.
+    ClockDiffers,
     /// A model can't answer at all.
     ModelFails,
     /// A model asks to come back later.
@@ -105,6 +107,7 @@ pub const ALL: &[(Fault, u32)] = &[
     (Fault::StopUnknown, 1_500),
     (Fault::NoRoom, 500),
     (Fault::ClockJumps, 600),
+    (Fault::ClockDiffers, 3_000),
     (Fault::ModelFails, 150),
     (Fault::ModelBusy, 400),
     (Fault::ModelStalls, 250),

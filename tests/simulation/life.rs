@@ -8,6 +8,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rat_things::engine::ports::Clock;
 use tokio::sync::Notify;
 
 use super::shared::Shared;
@@ -51,6 +52,8 @@ pub struct Life {
     pub role: Role,
     /// The world.
     pub shared: Arc<Shared>,
+    /// By how much its clock is ahead of the others. Milliseconds.
+    ahead_ms: i64,
     state: Mutex<State>,
     /// Wakes in the order in which it was waited for, which a watch channel does not.
     changed: Notify,
@@ -63,6 +66,7 @@ impl Life {
             name: name.into(),
             role,
             shared: Arc::clone(shared),
+            ahead_ms: shared.clock_of_next(),
             state: Mutex::new(State::Goes),
             changed: Notify::new(),
         })
@@ -169,5 +173,12 @@ impl Life {
             Fate::Stalls(for_ms) => tokio::time::sleep(Duration::from_millis(for_ms)).await,
         }
         self.while_stopped().await;
+    }
+}
+
+/// The clock as one program has it.
+impl Clock for Life {
+    fn now_ms(&self) -> u64 {
+        self.shared.told_ms(self.ahead_ms)
     }
 }

@@ -62,7 +62,7 @@ impl Parts {
             shared: Arc::clone(shared),
             store: Arc::new(MemoryStore::new()),
             blobs: ports::blobs(shared),
-            watch: Watch::new(shared),
+            watch: Watch::new(shared, settings.lease_ms),
             outside: Arc::default(),
             post: Arc::default(),
             sabotage,
@@ -90,7 +90,7 @@ impl Parts {
                 life: Arc::clone(life),
                 blobs: self.blobs.clone(),
             }),
-            clock: Arc::clone(&self.shared) as Arc<dyn Clock>,
+            clock: Arc::clone(life) as Arc<dyn Clock>,
             ids: Arc::clone(&self.ids) as _,
             bell: Arc::new(SimBell {
                 life: Arc::clone(life),

@@ -37,10 +37,14 @@ pub enum Sabotage {
     SkipEvents,
     /// A deleted Session stays in its owner's list.
     StayListed,
+    /// A lease is judged by the clock of whoever looks at it.
+    JudgeByClock,
+    /// Nobody looks at what is not due by his clock.
+    WaitForClock,
 }
 
 /// Each of them.
-pub const ALL: [Sabotage; 13] = [
+pub const ALL: [Sabotage; 15] = [
     Sabotage::SkipFence,
     Sabotage::AnswerBeforeCommit,
     Sabotage::DropAgendaRow,
@@ -54,6 +58,8 @@ pub const ALL: [Sabotage; 13] = [
     Sabotage::TrustSilence,
     Sabotage::SkipEvents,
     Sabotage::StayListed,
+    Sabotage::JudgeByClock,
+    Sabotage::WaitForClock,
 ];
 
 /// A commit as it reaches the store.

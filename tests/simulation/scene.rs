@@ -29,6 +29,8 @@ pub struct Scene {
     pub script: &'static [Step],
     /// Daemons from the beginning.
     pub daemons: usize,
+    /// By how much the clocks of its programs are ahead, one after the other; no entry: they agree. Milliseconds.
+    pub clocks: &'static [i64],
 }
 
 impl Scene {
@@ -38,6 +40,7 @@ impl Scene {
             rates: Rates::none(),
             script,
             daemons: 1,
+            clocks: &[],
         }
     }
 
@@ -45,7 +48,11 @@ impl Scene {
     pub fn play(self, act: impl AsyncFnOnce(&mut World)) {
         let panics = report::panics();
         let outcome = alone(async {
-            let shared = Shared::new(11, self.rates, Plan::default(), u64::MAX);
+            let plan = Plan {
+                clocks: self.clocks,
+                ..Plan::default()
+            };
+            let shared = Shared::new(11, self.rates, plan, u64::MAX);
             let settings = Settings {
                 lease_ms: 3_000,
                 batch_ms: 20,

@@ -33,6 +33,8 @@ pub struct Plan {
     pub stalls: Vec<usize>,
     /// Reads of the store that do not answer.
     pub reads: Vec<usize>,
+    /// By how much the clocks of programs are ahead, one program after the other, again and again. Milliseconds.
+    pub clocks: &'static [i64],
 }
 
 /// What becomes of a commit.
@@ -64,6 +66,7 @@ struct Inner {
     instants: usize,
     commits: usize,
     reads: usize,
+    programs: usize,
     /// There is no space left: whatever is written is refused.
     full: bool,
     offset_ms: i64,
@@ -87,6 +90,7 @@ impl Shared {
                 instants: 0,
                 commits: 0,
                 reads: 0,
+                programs: 0,
                 full: false,
                 offset_ms: 0,
                 latest_ms: START_MS,
@@ -125,7 +129,7 @@ impl Shared {
                 inner.budget -= 1;
                 *inner.counts.entry(format!("{fault:?}")).or_default() += 1;
                 drop(inner);
-                if fault != Fault::RingLost {
+                if !matches!(fault, Fault::RingLost | Fault::ClockDiffers) {
                     self.note(format_args!("! {fault:?}"));
                 }
                 return Some(fault);
@@ -139,7 +143,11 @@ impl Shared {
     pub fn calm(&self) {
         let mut inner = self.inner();
         inner.rates = Rates::none();
-        inner.plan = Plan::default();
+        // Clocks stay as they are: nothing depends on them.
+        inner.plan = Plan {
+            clocks: inner.plan.clocks,
+            ..Plan::default()
+        };
         drop(inner);
         self.note(format_args!("the faults end"));
     }
@@ -313,13 +321,43 @@ impl Shared {
         (inner.tail.iter().cloned().collect(), inner.hash)
     }
 
-    /// The machine's clock is set to another time.
-    pub fn jump(&self, by_ms: i64) {
-        self.inner().offset_ms += by_ms;
-        self.note(format_args!("the clock jumps by {by_ms} ms"));
+    /// By how much the clock of a program that begins is ahead of the others. Milliseconds.
+    pub fn clock_of_next(&self) -> i64 {
+        let planned = {
+            let mut inner = self.inner();
+            let at = inner.programs;
+            inner.programs += 1;
+            let clocks = inner.plan.clocks;
+            (!clocks.is_empty()).then(|| clocks[at % clocks.len()])
+        };
+        if let Some(planned) = planned {
+            return planned;
+        }
+        if !self.strikes(Fault::ClockDiffers) {
+            return 0;
+        }
+        let by_ms = [1_000, 40_000, 600_000, 10_800_000][self.below(4) as usize];
+        let by_ms = self.below(by_ms) as i64;
+        if self.below(2) == 0 { -by_ms } else { by_ms }
     }
 
-    /// The latest time that any program was ever told, or would be told now. Unix ms.
+    /// What a program is told whose clock is so much ahead. Unix ms.
+    pub fn told_ms(&self, ahead_ms: i64) -> u64 {
+        let elapsed_ms = self.started.elapsed().as_millis() as u64;
+        let mut inner = self.inner();
+        let offset_ms = inner.offset_ms + ahead_ms;
+        let now_ms = (START_MS + elapsed_ms).saturating_add_signed(offset_ms);
+        inner.latest_ms = inner.latest_ms.max(now_ms);
+        now_ms
+    }
+
+    /// All clocks are set to another time.
+    pub fn jump(&self, by_ms: i64) {
+        self.inner().offset_ms += by_ms;
+        self.note(format_args!("the clocks jump by {by_ms} ms"));
+    }
+
+    /// The latest time that any program was ever told. Unix ms.
     pub fn latest_ms(&self) -> u64 {
         self.now_ms();
         self.inner().latest_ms
@@ -333,10 +371,6 @@ impl Shared {
 
 impl Clock for Shared {
     fn now_ms(&self) -> u64 {
-        let elapsed_ms = self.started.elapsed().as_millis() as u64;
-        let mut inner = self.inner();
-        let now_ms = (START_MS + elapsed_ms).saturating_add_signed(inner.offset_ms);
-        inner.latest_ms = inner.latest_ms.max(now_ms);
-        now_ms
+        self.told_ms(0)
     }
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rat_things::backend::memory::{Fault as CommitFault, MemoryStore};
+use rat_things::engine::keys;
 use rat_things::engine::ports::{
-    Commit, CommitId, Committed, Key, Page, Range, Record, Store, StoreError,
+    Clock, Commit, CommitId, Committed, Key, Page, Range, Record, Store, StoreError,
 };
 
 use super::life::{Life, Role};
@@ -84,6 +85,13 @@ impl Store for SimStore {
         let mut page = self.store.range(range).await?;
         if self.sabotage == Sabotage::SkipEvents && range.from.starts_with("journal/") {
             page.records.retain(|r| !r.key.sort.ends_with('5'));
+        }
+        if self.sabotage == Sabotage::WaitForClock && self.life.role == Role::Daemon {
+            let now_ms = self.life.now_ms();
+            page.records.retain(|record| {
+                let entry = keys::parse_agenda(&record.key.sort);
+                entry.is_none_or(|(due_ms, _)| due_ms <= now_ms)
+            });
         }
         Ok(page)
     }

@@ -29,7 +29,11 @@ pub struct Story {
     pub tell: fn(Clients, Arc<Fleet>) -> BoxFuture<'static, ()>,
     /// What must be true in the end.
     pub holds: fn(&Clients),
+    /// By how much the clocks of its programs are ahead, one after the other; no entry: they agree. Nobody rings where they don't.
+    pub clocks: &'static [i64],
 }
+
+const HOUR_MS: i64 = 3_600_000;
 
 /// All of them.
 pub const STORIES: &[Story] = &[
@@ -38,12 +42,14 @@ pub const STORIES: &[Story] = &[
         script: &[Step::Say],
         tell: |clients, _| create(clients).boxed(),
         holds: |clients| turns_are(clients, &[&[TurnStatus::Completed]]),
+        clocks: &[],
     },
     Story {
         name: "send",
         script: &[Step::Think, Step::Say],
         tell: |clients, _| send(clients).boxed(),
         holds: |clients| turns_are(clients, &[&[TurnStatus::Completed; 2]]),
+        clocks: &[],
     },
     Story {
         name: "steer",
@@ -54,6 +60,7 @@ pub const STORIES: &[Story] = &[
             let completed = [TurnStatus::Completed; 3];
             turns_are(clients, &[&completed[..2], &completed]);
         },
+        clocks: &[],
     },
     Story {
         name: "cancel",
@@ -63,6 +70,7 @@ pub const STORIES: &[Story] = &[
             let (done, cancelled) = (TurnStatus::Completed, TurnStatus::Cancelled);
             turns_are(clients, &[&[cancelled, done], &[done, done]]);
         },
+        clocks: &[],
     },
     Story {
         name: "crowd",
@@ -78,18 +86,29 @@ pub const STORIES: &[Story] = &[
                     .broken("story", &format!("the turns are {turns:?}"));
             }
         },
+        clocks: &[],
     },
     Story {
         name: "function call",
         script: &[Step::Ask(1), Step::Say],
         tell: |clients, _| function_call(clients).boxed(),
         holds: |clients| turns_are(clients, &[&[TurnStatus::Completed]]),
+        clocks: &[],
     },
     Story {
         name: "worker loss",
         script: &[Step::Tool { command: true }, Step::Say],
         tell: |clients, fleet| worker_loss(clients, fleet).boxed(),
         holds: |clients| turns_are(clients, &[&[TurnStatus::Completed]]),
+        clocks: &[],
+    },
+    Story {
+        name: "clocks",
+        script: &[Step::Tool { command: false }, Step::Say],
+        tell: |clients, _| create(clients).boxed(),
+        holds: |clients| turns_are(clients, &[&[TurnStatus::Completed]]),
+        // Two daemons come first, then clients and workers.
+        clocks: &[0, 3 * HOUR_MS, 40_000, -2 * HOUR_MS, HOUR_MS, -20_000],
     },
     Story {
         name: "delete",
@@ -107,6 +126,7 @@ pub const STORIES: &[Story] = &[
                     .broken("I14", &format!("left behind: {left:?}"));
             }
         },
+        clocks: &[],
     },
     Story {
         name: "delivery",
@@ -124,6 +144,7 @@ pub const STORIES: &[Story] = &[
                     .broken("I9", "the delivery is not settled");
             }
         },
+        clocks: &[],
     },
 ];
 

@@ -32,6 +32,26 @@ pub struct Watched {
     pub commands: BTreeMap<String, u64>,
     /// It was deleted at some time.
     pub deleted: bool,
+    /// Its live Run, how often that has renewed its lease, and when it did so last: virtual time since the beginning.
+    renewed: Option<(u64, u64, u64)>,
+}
+
+impl Watched {
+    /// For how long its Run has shown nothing new. Milliseconds.
+    fn silent_ms(&self, now_ms: u64) -> u64 {
+        self.renewed.map_or(0, |(_, _, at_ms)| now_ms - at_ms)
+    }
+
+    fn show(&mut self, now_ms: u64) {
+        let fence = self.facts.head().map(|head| &head.fence);
+        let live = fence.and_then(|fence| Some((fence.generation, fence.lease.as_ref()?.renewals)));
+        let known = self
+            .renewed
+            .map(|(generation, renewals, _)| (generation, renewals));
+        if live != known {
+            self.renewed = live.map(|(generation, renewals)| (generation, renewals, now_ms));
+        }
+    }
 }
 
 #[derive(Default)]
@@ -46,6 +66,7 @@ struct State {
 pub struct Watch {
     /// The agents of this world may say the same twice.
     pub words_repeat: AtomicBool,
+    lease_ms: u64,
     shared: Arc<Shared>,
     state: Mutex<State>,
 }
@@ -54,10 +75,11 @@ pub struct Watch {
 pub struct Before(Option<(SessionId, Option<Head>)>);
 
 impl Watch {
-    /// Of an empty store.
-    pub fn new(shared: &Arc<Shared>) -> Arc<Watch> {
+    /// Of an empty store, in a world whose leases last so long.
+    pub fn new(shared: &Arc<Shared>, lease_ms: u64) -> Arc<Watch> {
         Arc::new(Watch {
             words_repeat: AtomicBool::new(false),
+            lease_ms,
             shared: Arc::clone(shared),
             state: Mutex::default(),
         })
@@ -157,6 +179,11 @@ impl Watch {
                 session,
                 before: head.as_ref(),
                 after: after.as_ref(),
+                silent_ms: state
+                    .sessions
+                    .get(session)
+                    .map_or(0, |w| w.silent_ms(self.shared.elapsed_ms())),
+                lease_ms: self.lease_ms,
             };
             guard.check(&self.shared, |generation| {
                 let run = (session.to_string(), generation);
@@ -164,6 +191,7 @@ impl Watch {
             });
             if let Some(watched) = state.sessions.get_mut(session) {
                 watched.deleted |= after.is_none_or(|head| head.deleted_ms.is_some());
+                watched.show(self.shared.elapsed_ms());
             }
         }
         for id in touched {

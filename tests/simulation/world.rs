@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rat_things::engine::core::{Recovery, Settings};
-use rat_things::engine::ports::Clock;
 use tokio::task::JoinHandle;
 
 use super::client::Clients;
@@ -21,8 +20,6 @@ use super::sabotage::Sabotage;
 use super::shared::{Plan, Shared};
 use super::user::User;
 
-/// The machine's clock is never further behind the latest time that it showed.
-const BEHIND_MS: u64 = 1_200_000;
 /// The owner of everything.
 pub const OWNER: &str = "0123456789abcdef0123456789abcdef";
 
@@ -181,13 +178,9 @@ async fn nature(shared: Arc<Shared>, fleet: Arc<Fleet>) {
     loop {
         tokio::time::sleep(Duration::from_millis(500 + shared.below(4_000))).await;
         if shared.strikes(Fault::ClockJumps) {
-            let by_ms = [1_000, 20_000, 600_000][shared.below(3) as usize];
-            let by_ms = shared.below(by_ms);
-            // A takeover is late by as much as the clock is behind: it comes to its end within the patience of a world.
-            let behind_ms = shared.latest_ms() - shared.now_ms();
-            let back = shared.below(2) == 0 && behind_ms + by_ms < BEHIND_MS;
-            let by_ms = by_ms as i64;
-            shared.jump(if back { -by_ms } else { by_ms });
+            let by_ms = [1_000, 20_000, 600_000, 10_800_000][shared.below(4) as usize];
+            let by_ms = shared.below(by_ms) as i64;
+            shared.jump(if shared.below(2) == 0 { -by_ms } else { by_ms });
         }
         let working = fleet.working();
         let at = shared.below(working.len().max(1) as u64) as usize;

@@ -30,7 +30,8 @@ pub trait Identity: Send + Sync {
     async fn caller(&self) -> Result<Principal, IdentityError>;
 }
 
-/// The only source of wall-clock time.
+/// The only source of wall-clock time. Clocks of several programs may differ by any amount, and each may jump: what a time is for is
+/// to be told, and to put work in order. Whoever waits for another program waits on tokio's monotonic clock.
 pub trait Clock: Send + Sync {
     /// Milliseconds since the Unix epoch.
     fn now_ms(&self) -> u64;

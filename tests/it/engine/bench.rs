@@ -9,7 +9,7 @@ use rat_things::backend::memory::ids::SeededIds;
 use rat_things::engine::accept::{Rows, decide, rests};
 use rat_things::engine::claim::{begin_turn, claim};
 use rat_things::engine::core::{Loaded, Settings, encode};
-use rat_things::engine::deliver::{Attempt, Policy, answer_event, sweep};
+use rat_things::engine::deliver::{Attempt, Policy, answer_event, is_due, sweep};
 use rat_things::engine::delivery::{DeliveryRow, Notice, change_delivery, enqueue_delivery};
 use rat_things::engine::draft::Draft;
 use rat_things::engine::error::EngineError;
@@ -494,7 +494,11 @@ impl Bench {
         let first: Vec<_> = owed.into_iter().take(limit).collect();
         let policy = Policy::default();
         self.change(|draft| {
-            let swept = sweep(draft, &first, rest, policy);
+            let now_ms = draft.now_ms;
+            let is_due = |_: &str, row: &DeliveryRow| {
+                is_due(row, now_ms, now_ms.saturating_sub(row.changed_ms), policy)
+            };
+            let swept = sweep(draft, &first, rest, policy, is_due);
             swept.map_err(|e| EngineError::Conflict(e.to_string()))
         })
         .expect("owed rows can be swept")

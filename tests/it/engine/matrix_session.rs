@@ -265,19 +265,17 @@ fn every_situation_needs_something_or_nothing() {
     ];
     for (situation, bench) in situations().into_iter().chain(more) {
         let head = bench.head();
-        let later = bench.now_ms + bench.settings.lease_ms + 1;
+        let lease_ms = bench.settings.lease_ms;
         let mut row = vec![situation.to_owned()];
-        for (now_ms, suspect) in [
-            (bench.now_ms, false),
-            (later, false),
-            (bench.now_ms, true),
-            (later, true),
-        ] {
-            row.push(match step(&head, &bench.settings, now_ms, suspect) {
-                Step::Inspect { lapsed, .. } if lapsed => "Inspect, lapsed".into(),
-                Step::Inspect { .. } => "Inspect".into(),
-                step => format!("{step:?}"),
-            });
+        for (silent_ms, suspect) in [(0, false), (lease_ms, false), (0, true), (lease_ms, true)] {
+            let now_ms = bench.now_ms + silent_ms;
+            row.push(
+                match step(&head, &bench.settings, now_ms, silent_ms, suspect) {
+                    Step::Inspect { lapsed, .. } if lapsed => "Inspect, lapsed".into(),
+                    Step::Inspect { .. } => "Inspect".into(),
+                    step => format!("{step:?}"),
+                },
+            );
         }
         rows.push(row);
     }

@@ -38,7 +38,8 @@ async fn lost(says: Liveness) -> Lost {
     let life = fuse.victim().await;
     let execution = world.compute.execution_of(life.generation);
     world.compute.say(&execution, Some(says));
-    let lapsed = Duration::from_millis(world.core.settings.lease_ms + 15_000);
+    // Seen again when its entry is due, watched for a lease, and given a last chance of half of one.
+    let lapsed = Duration::from_millis(3 * world.core.settings.lease_ms);
     tokio::time::sleep(lapsed).await;
     Lost {
         world,

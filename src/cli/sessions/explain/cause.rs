@@ -203,19 +203,21 @@ fn leased(facts: &Facts, turn: Option<&ActiveTurn>) -> Explanation {
             Explanation::of("worker_gone", message)
         }
         (_, None, true) => {
-            let message =
-                format!("{who} has said nothing for too long, and no daemon runs to look after it");
+            let message = format!(
+                "{who} has not renewed its lease in time, by the clock here, and no daemon runs to look after it"
+            );
             Explanation::of("no_daemon", message).person(START)
         }
         (_, Some(_), true) => {
-            let message = format!("{who} has said nothing for too long; the daemon asks about it");
+            let message = format!(
+                "{who} has not renewed its lease in time, by the clock here; the daemon asks about it once it has watched it for a whole lease"
+            );
             Explanation::of("silent", message)
         }
         (Some(true), _, false) => working(facts, turn, &who),
         (None, _, false) => {
-            let left = duration(until_ms - facts.now_ms);
             let message = format!(
-                "it can't be told from here whether {who} exists; if it stays silent for {left}, it is asked about"
+                "it can't be told from here whether {who} exists; if it renews its lease no more, it is asked about"
             );
             Explanation::of("unseen", message)
         }
