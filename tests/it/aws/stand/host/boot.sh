@@ -61,7 +61,7 @@ esac
 # Waiting for a child also takes care of those that lost their parent.
 (read -r _ </run/power) &
 wait $!
-kill -TERM -1 || true
+kill -TERM -1 2>/dev/null || true
 tries=0
 while [ "$(echo /proc/[0-9]*)" != /proc/1 ] && [ $tries -lt 50 ]; do
   tries=$((tries + 1))

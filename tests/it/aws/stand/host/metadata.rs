@@ -12,6 +12,8 @@ use super::locked;
 /// Where a machine finds it.
 pub(super) const ADDRESS: &str = "169.254.169.254";
 const ACCOUNT: &str = "123456789012";
+/// For how long a token is wanted, and for how long it is good.
+const LIFE: &str = "x-aws-ec2-metadata-token-ttl-seconds";
 /// A token's longest life.
 const TOKEN_SECONDS_MAX: u32 = 21_600;
 
@@ -39,10 +41,13 @@ impl Metadata {
     pub(super) fn answer(&self, request: &Message) -> Reply {
         let (status, body) = self.answered(request);
         let length = body.len();
-        Reply::Bytes(
-            format!("HTTP/1.1 {status} Answered\r\ncontent-type: text/plain\r\ncontent-length: {length}\r\n\r\n{body}")
-                .into_bytes(),
-        )
+        // A token is told with its life.
+        let life = match request.header(LIFE) {
+            Some(seconds) if status == 200 => format!("{LIFE}: {seconds}\r\n"),
+            _ => String::new(),
+        };
+        let head = format!("content-type: text/plain\r\ncontent-length: {length}\r\n{life}");
+        Reply::Bytes(format!("HTTP/1.1 {status} Answered\r\n{head}\r\n{body}").into_bytes())
     }
 
     fn answered(&self, request: &Message) -> Answered {
@@ -81,7 +86,7 @@ impl Metadata {
     }
 
     fn token(&self, request: &Message) -> Answered {
-        let seconds = request.header("x-aws-ec2-metadata-token-ttl-seconds");
+        let seconds = request.header(LIFE);
         let seconds = seconds.and_then(|seconds| seconds.parse().ok());
         if !seconds.is_some_and(|seconds: u32| (1..=TOKEN_SECONDS_MAX).contains(&seconds)) {
             return (400, String::new());

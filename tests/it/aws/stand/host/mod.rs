@@ -11,7 +11,7 @@ mod gate;
 mod machine;
 mod metadata;
 mod relay;
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -98,7 +98,8 @@ fn processes(word: &str) -> usize {
 
 /// A script whose processes carry this word, listen to nobody, and are of groups of their own.
 fn stubborn(word: &str) -> String {
+    // One process each, so that they can be counted: a shell that starts something is two for a moment.
     format!(
-        "for n in 1 2; do setsid sh -c 'trap \"\" TERM HUP INT; while :; do sleep 1; done' {word} & done; echo runs"
+        "for n in 1 2; do setsid bash -c 'trap \"\" TERM HUP INT; exec -a \"$0\" sleep 1000000' {word} & done; echo runs"
     )
 }

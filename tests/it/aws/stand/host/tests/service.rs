@@ -37,6 +37,7 @@ async fn a_machine_learns_who_it_is_and_what_it_may() {
         curl -sS -w '%{{http_code}}\\n' $base/meta-data/instance-id
         curl -sS -w '%{{http_code}}\\n' -H 'x-aws-ec2-metadata-token: mine' $base/meta-data/instance-id
         curl -sS -w '%{{http_code}}\\n' -X PUT $base/api/token
+        curl -sS -D - -o /dev/null -X PUT -H 'x-aws-ec2-metadata-token-ttl-seconds: 60' $base/api/token | grep -i ttl | tr -d '\\r'
         curl -sS -w '%{{http_code}}\\n' -X PUT -H 'x-forwarded-for: a' -H 'x-aws-ec2-metadata-token-ttl-seconds: 60' $base/api/token
         echo done
         until curl -sSf -o /tmp/action -H \"x-aws-ec2-metadata-token: $token\" $base/meta-data/spot/instance-action 2>/dev/null; do sleep 0.1; done
@@ -69,6 +70,7 @@ async fn a_machine_learns_who_it_is_and_what_it_may() {
             "401",
             "401",
             "400",
+            "x-aws-ec2-metadata-token-ttl-seconds: 60",
             "403",
         ]
     );
