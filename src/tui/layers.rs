@@ -242,20 +242,20 @@ impl Layer {
             Layer::Turns(of) => turns::tick(of, state),
             Layer::Artifacts(of) => artifacts::tick(of, state),
             Layer::Runs(of) => {
-                let at = of.rows.tick(state.now_ms);
+                let at = of.rows.tick(state.now_ms, state.newest_ticket());
                 // Ages are shown.
                 (at.map(|at| of.read(state, at)).into_iter().collect(), true)
             }
             Layer::Deliveries(of) => {
-                let at = of.rows.tick(state.now_ms);
+                let at = of.rows.tick(state.now_ms, state.newest_ticket());
                 (at.map(|at| of.read(state, at)).into_iter().collect(), true)
             }
             Layer::Owed(of) => {
-                let due = of.rows.tick(state.now_ms).is_some();
+                let due = of.rows.tick(state.now_ms, state.newest_ticket()).is_some();
                 (due.then(|| of.read(state)).into_iter().collect(), true)
             }
             Layer::Report(of) => {
-                let due = of.is_due(state.now_ms);
+                let due = of.is_due(state.now_ms, state.newest_ticket());
                 let problem = of.problem.is_some();
                 (due.then(|| of.read(state)).into_iter().collect(), problem)
             }
@@ -275,6 +275,7 @@ pub fn open_view(state: &mut State, view: View) -> Vec<Effect> {
         // A question is answered or left first.
         return Vec::new();
     }
+    state.help = None;
     let open = state.open.as_ref().map(|open| open.id.clone());
     let selected = || state.sessions.current().map(|session| session.id.clone());
     let session = open.clone().or_else(selected);
@@ -308,6 +309,7 @@ pub fn to_sessions(state: &mut State) -> Vec<Effect> {
     if state.layers.last().is_some_and(|layer| !layer.covers()) {
         return Vec::new();
     }
+    state.help = None;
     state.layers.clear();
     match state.open {
         Some(_) => super::update::close(state),

@@ -1,5 +1,5 @@
-//! The terminal UI: Sessions, one Session, a message to its agent. It sees the engine through the one port that commands use, so a store
-//! on this machine and a server look the same.
+//! The terminal UI: Sessions, one Session, a message to its agent, and what lies above them. It sees the engine through the port that commands
+//! use, so a store on this machine and a server look the same; what only the records tell comes through the operator's port, where they are at hand.
 //!
 //! [`update`] decides, [`view`] draws, [`world`] fetches and sends, [`screen`] owns the terminal. Deciding and drawing are pure, so that tests
 //! are the world. Surprising: nothing is drawn on a clock; a frame follows only from something that changed what is shown.

@@ -8,6 +8,7 @@ use super::filter::Filter;
 use super::find::{FindAsk, Finding};
 use super::reading::{ReadAsk, Seen};
 use super::save::{SaveAsk, Saving};
+use super::sessions::Order;
 use super::settle::Matter;
 use super::window::{Chunk, Where};
 use crate::api::{AgentSession, InputEvent, Item, SessionCreateParams, Turn};
@@ -112,7 +113,7 @@ pub enum Effect {
         /// At most so many.
         limit: usize,
         /// In which order.
-        oldest_first: bool,
+        order: Order,
         /// Which of them.
         filter: Filter,
     },

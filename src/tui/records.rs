@@ -225,9 +225,10 @@ impl Report {
     }
 
     /// Whether it is time to ask again. Looking whether all is in order costs something, so that a person asks for it.
-    pub fn is_due(&self, now_ms: u64) -> bool {
+    pub fn is_due(&self, now_ms: u64, newest: u64) -> bool {
         let waited_ms = now_ms.saturating_sub(self.read_ms);
-        self.about != About::Health && !self.reading && waited_ms >= REFRESH_MS
+        let is_read = self.reading && self.ticket == newest;
+        self.about != About::Health && !is_read && waited_ms >= REFRESH_MS
     }
 
     /// Takes in the words.

@@ -64,10 +64,12 @@ impl<T: HasId + Clone + PartialEq> Rows<T> {
         }
     }
 
-    /// Once a second: where to read, when it is time.
-    pub fn tick(&self, now_ms: u64) -> Option<Where> {
+    /// Once a second: where to read, when it is time. `newest` is the ticket of the newest request of all: an older one is void, and nothing
+    /// answers it any more.
+    pub fn tick(&self, now_ms: u64, newest: u64) -> Option<Where> {
         let due = now_ms.saturating_sub(self.read_ms) >= REFRESH_MS;
-        (due && self.reading.is_none()).then(|| self.again())
+        let is_read = self.reading.is_some() && self.ticket == newest;
+        (due && !is_read).then(|| self.again())
     }
 
     /// Moves the selection. Where to read, when an edge is near.

@@ -15,6 +15,31 @@ const PAGE: usize = 100;
 /// The list is read again after so long.
 const REFRESH_MS: u64 = 2_000;
 
+/// In this order all Sessions are read anew, so that it is done less often.
+const REORDER_MS: u64 = 10_000;
+
+/// In which order Sessions are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The newest first, by creation.
+    #[default]
+    Newest,
+    /// The oldest first.
+    Oldest,
+    /// Those that were active last first, of as many as are read for that.
+    Active,
+}
+
+impl Order {
+    fn next(self) -> Order {
+        match self {
+            Order::Newest => Order::Oldest,
+            Order::Oldest => Order::Active,
+            Order::Active => Order::Newest,
+        }
+    }
+}
+
 /// See the module.
 #[derive(Clone, Debug, Default)]
 pub struct Sessions {
@@ -26,8 +51,8 @@ pub struct Sessions {
     pub top: usize,
     /// Ids of Sessions that are marked, whether they are held or not.
     pub marks: BTreeSet<String>,
-    /// Oldest first.
-    pub oldest_first: bool,
+    /// In which order.
+    pub order: Order,
     /// Which Sessions.
     pub filter: Filter,
     /// A filter that is being typed.
@@ -81,7 +106,7 @@ impl Sessions {
             ticket: self.ticket,
             at,
             limit: PAGE,
-            oldest_first: self.oldest_first,
+            order: self.order,
             filter: self.filter.clone(),
         }
     }
@@ -98,6 +123,8 @@ impl Sessions {
     /// The visible rows again, so that what changed is seen.
     pub fn refresh(&mut self, now_ms: u64) -> Effect {
         let above = self.top.checked_sub(1);
+        // In an order of ours there is nothing to go on from.
+        let above = above.filter(|_| self.order != Order::Active);
         let at = match above.and_then(|place| self.window.id_up_to(place)) {
             Some(id) => Where::After(id.to_owned()),
             None => Where::Start,
@@ -113,7 +140,11 @@ impl Sessions {
             || visible
                 .into_iter()
                 .any(|session| age(session, before_ms) != age(session, now_ms));
-        let due = now_ms.saturating_sub(self.read_ms) >= REFRESH_MS;
+        let patience_ms = match self.order {
+            Order::Newest | Order::Oldest => REFRESH_MS,
+            Order::Active => REORDER_MS,
+        };
+        let due = now_ms.saturating_sub(self.read_ms) >= patience_ms;
         let effects = match due && self.reading.is_none() {
             true => vec![self.refresh(now_ms)],
             false => Vec::new(),
@@ -138,7 +169,7 @@ impl Sessions {
             }
             Action::Last => self.selected = last,
             Action::Sort => {
-                self.oldest_first = !self.oldest_first;
+                self.order = self.order.next();
                 return vec![self.restart(now_ms)];
             }
             _ => {}
@@ -174,9 +205,14 @@ impl Sessions {
         let goes_on =
             window.rows().is_empty() || asked == window.behind() || asked == window.before();
         let at_end = chunk.at == Where::End;
-        let moved = match self.filter.searches() && !goes_on && !at_end {
-            true => self.window.renew(chunk.rows),
-            false => {
+        let renews = self.filter.searches() && !goes_on && !at_end;
+        let moved = match (self.order, renews) {
+            (Order::Active, _) => {
+                self.scanned = chunk.scanned;
+                self.window.take(chunk)
+            }
+            (_, true) => self.window.renew(chunk.rows),
+            (_, false) => {
                 if goes_on {
                     self.scanned += chunk.scanned;
                 }

@@ -129,6 +129,11 @@ impl State {
         self.tickets
     }
 
+    /// The number that was given last.
+    pub fn newest_ticket(&self) -> u64 {
+        self.tickets
+    }
+
     /// A request of a layer: its ticket, and the effect.
     pub fn reading(&mut self, ask: ReadAsk) -> (u64, Effect) {
         let ticket = self.ticket();

@@ -14,6 +14,7 @@ use super::find::{FindAsk, Finding};
 use super::msg::{Effect, Look, LookAsk, Msg, Trouble};
 use super::reading::{Doctor, read};
 use super::save::{Files, NotSaved, SaveAsk, Saving};
+use super::sessions::Order;
 use super::settle::Matter;
 use super::window::{Chunk, Where};
 use crate::api::{AgentSession, HasId, InputEvent, Item, Page, SessionCreateParams, Turn};
@@ -87,6 +88,10 @@ pub type Workers = mpsc::Sender<oneshot::Sender<Option<String>>>;
 
 /// Pages that one search looks at before it says how far it is.
 const SEARCH_PAGES: usize = 10;
+/// Pages that are read to find the Sessions that were active last.
+pub const ACTIVE_PAGES: usize = 20;
+/// So many of them are shown.
+const ACTIVE_ROWS: usize = 400;
 /// Items read at once.
 const ITEMS: usize = 100;
 /// Turns read at once.
@@ -175,10 +180,14 @@ impl World {
                 ticket,
                 at,
                 limit,
-                oldest_first,
+                order,
                 filter,
             } => self.list.begin(async move {
-                let result = list(&*of, at, limit, oldest_first, &filter).await;
+                let result = match order {
+                    Order::Newest => list(&*of, at, limit, false, &filter).await,
+                    Order::Oldest => list(&*of, at, limit, true, &filter).await,
+                    Order::Active => by_activity(&*of, &filter).await,
+                };
                 let result = result.map_err(Trouble::from);
                 // Nobody listens when the screen is being left.
                 let _ = tell.send(Msg::Listed { ticket, result }).await;
@@ -381,6 +390,35 @@ pub async fn list(
         (found.more, found.cursor) = (next.more, next.cursor);
     }
     Ok(found)
+}
+
+/// The Sessions that were active last, of the newest [`ACTIVE_PAGES`] pages of them.
+///
+/// # Errors
+/// As the deployment says.
+pub async fn by_activity(of: &dyn Deployment, filter: &Filter) -> Told<Chunk<AgentSession>> {
+    let (mut query, _) = query(&Where::Start, ITEMS, false);
+    let (mut rows, mut scanned) = (Vec::new(), 0);
+    for _ in 0..ACTIVE_PAGES {
+        let page = of.list_sessions(&query, &filter.asked).await?;
+        let page = chunk(Where::Start, page, false);
+        scanned += page.scanned;
+        rows.extend(page.rows.into_iter().filter(|row| filter.matches(row)));
+        if !page.more || page.cursor.is_none() {
+            break;
+        }
+        query.after = page.cursor;
+    }
+    // Of those that were active in the same second the newest comes first.
+    rows.sort_by_key(|row| std::cmp::Reverse(row.last_active_at));
+    rows.truncate(ACTIVE_ROWS);
+    Ok(Chunk {
+        at: Where::Start,
+        rows,
+        more: false,
+        cursor: None,
+        scanned,
+    })
 }
 
 /// A Session, its newest Turns and Items at a place.

@@ -38,7 +38,7 @@ pub const BINDINGS: &[Binding] = &[
     row(Place::Sessions, &["enter", "l", "right"], Action::Open, "open", "open the selected Session"),
     change(Place::Sessions, &["c"], Action::Create, "new", "create a Session (asks first)"),
     row(Place::Sessions, &["/"], Action::Filter, "filter", "type a filter"),
-    row(Place::Sessions, &["s"], Action::Sort, "order", "newest first, or oldest first"),
+    row(Place::Sessions, &["s"], Action::Sort, "order", "newest first, oldest first, or last active first"),
     row(Place::Sessions, &["j", "down"], Action::Down, "", "one row down"),
     row(Place::Sessions, &["k", "up"], Action::Up, "", "one row up"),
     row(Place::Sessions, &["pgdn", "ctrl-d"], Action::PageDown, "", "one screen down"),

@@ -63,7 +63,7 @@ pub(super) fn read(
 }
 
 pub(super) fn tick(artifacts: &mut Artifacts, state: &mut State) -> (Vec<Effect>, bool) {
-    let at = artifacts.rows.tick(state.now_ms);
+    let at = artifacts.rows.tick(state.now_ms, state.newest_ticket());
     let effects = at.map(|at| artifacts.read(state, at)).into_iter().collect();
     (effects, artifacts.rows.problem.is_some())
 }

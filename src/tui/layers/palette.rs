@@ -8,6 +8,7 @@ use crate::tui::state::State;
 
 /// Opens it for the place where keys go now.
 pub fn open_palette(state: &mut State) {
+    state.help = None;
     let palette = Palette::new(state);
     state.layers.push(Layer::Palette(Box::new(palette)));
 }

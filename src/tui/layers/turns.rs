@@ -62,7 +62,7 @@ pub(super) fn read(
 }
 
 pub(super) fn tick(turns: &mut Turns, state: &mut State) -> (Vec<Effect>, bool) {
-    let at = turns.rows.tick(state.now_ms);
+    let at = turns.rows.tick(state.now_ms, state.newest_ticket());
     let effects = at.map(|at| turns.read(state, at)).into_iter().collect();
     // How long the Turns at work take is shown.
     let works = turns

@@ -7,6 +7,7 @@ use super::paint::Paint;
 use crate::api::{AgentSession, SessionStatus};
 use crate::text::{Glyphs, ago, cells, count};
 use crate::tui::filter::state_word;
+use crate::tui::sessions::Order;
 use crate::tui::state::State;
 use crate::tui::transcript::Role;
 
@@ -90,12 +91,13 @@ fn filter_line(state: &State, paint: &mut Paint, area: Rect) -> Option<Position>
         paint.words(area.x + 1, area.bottom() - 2, width - 2, &help, style);
         return Some(cursor);
     }
-    let order = match sessions.oldest_first {
-        true => "oldest first",
-        false => "newest first",
+    let order = match sessions.order {
+        Order::Newest => "newest first".to_owned(),
+        Order::Oldest => "oldest first".to_owned(),
+        Order::Active => format!("last active first, of {}", count(sessions.scanned as u64)),
     };
     let mut right = match sessions.marks.len() {
-        0 => order.to_owned(),
+        0 => order,
         n => format!("{} marked, {order}", count(n as u64)),
     };
     if sessions.filter.searches() && sessions.window.behind().is_some() {

@@ -217,6 +217,27 @@ fn the_list_is_read_again_while_it_is_seen() {
     assert!(again, "{effects:?}");
 }
 
+#[test]
+fn a_list_whose_reading_was_given_up_for_a_preview_is_read_again_behind_it() {
+    let mut state = artifacts(SIZE, Glyphs::Unicode);
+    let is_list = |effects: &[Effect]| {
+        effects.iter().any(|effect| {
+            matches!(
+                effect,
+                Effect::Read {
+                    ask: ReadAsk::Artifacts { .. },
+                    ..
+                }
+            )
+        })
+    };
+    assert!(is_list(&update(&mut state, Msg::Tick(NOW_MS + 2_000))));
+    let effects = update(&mut state, Msg::Tick(NOW_MS + 4_000));
+    assert!(!is_list(&effects), "it is on its way already");
+    press(&mut state, &["enter", "esc"]);
+    assert!(is_list(&update(&mut state, Msg::Tick(NOW_MS + 6_000))));
+}
+
 #[tokio::test]
 async fn a_world_without_files_saves_nothing_and_says_so() {
     let (tell, mut told) = mpsc::channel(8);

@@ -1,10 +1,17 @@
 //! Text from agents can't steer the terminal: what is drawn goes through a parser of terminals and changes nothing but cells.
 
+use rat_things::api::SessionArtifact;
 use rat_things::text::Glyphs;
+use rat_things::tui::msg::{Effect, Msg};
+use rat_things::tui::reading::{Head, Seen};
+use rat_things::tui::records::{Check, Verdict};
+use rat_things::tui::state::State;
 use rat_things::tui::update::update;
 use rat_things::tui::view;
+use rat_things::tui::window::{Chunk, Where};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use serde_json::json;
 
 use super::samples::{NOW, command, listed, looked, message, press, screen, session, turn};
 
@@ -15,7 +22,7 @@ fn size(cells: u16) -> std::num::NonZero<u16> {
 }
 
 /// What a terminal of this size shows of a screen.
-fn shown(state: &rat_things::tui::state::State) -> vt100::Screen {
+fn shown(state: &State) -> vt100::Screen {
     let mut bytes = Vec::new();
     let area = ratatui::layout::Rect::new(0, 0, state.size.0, state.size.1);
     let options = ratatui::TerminalOptions {
@@ -84,5 +91,97 @@ fn hostile_titles_and_items_are_shown_and_change_nothing_else() {
                 "{hidden:?} was drawn: {contents}"
             );
         }
+    }
+}
+
+/// Reads one thing with this key, and answers what a terminal shows then.
+fn after(state: &mut State, key: &str, seen: Seen) -> vt100::Screen {
+    let effects = press(state, &[key]);
+    let ticket = effects.iter().find_map(|effect| match effect {
+        Effect::Read { ticket, .. } => Some(*ticket),
+        _ => None,
+    });
+    let ticket = ticket.expect("something is read");
+    let result = Ok(Box::new(seen));
+    update(state, Msg::Read { ticket, result });
+    shown(state)
+}
+
+fn is_harmless(screen: &vt100::Screen, expected: &str) {
+    let contents = screen.contents();
+    assert!(screen.alternate_screen(), "it left the screen");
+    assert!(
+        contents.contains("rat-things"),
+        "it erased the screen: {contents}"
+    );
+    assert!(
+        contents.contains(expected),
+        "{expected} is gone: {contents}"
+    );
+    for hidden in ['\u{202e}', '\u{200b}', '\u{9b}'] {
+        assert!(
+            !contents.contains(hidden),
+            "{hidden:?} was drawn: {contents}"
+        );
+    }
+}
+
+#[test]
+fn hostile_functions_artifacts_and_deliveries_change_nothing_else_either() {
+    for glyphs in [Glyphs::Unicode, Glyphs::Ascii, Glyphs::SevenBit] {
+        let mut state = screen((80, 24), glyphs);
+        let mut hostile = session("sess_a", "requires_action", Some(ATTACK), NOW);
+        hostile.required_actions = serde_json::from_value(json!([{
+            "type": "function_call", "call_id": ATTACK, "name": ATTACK, "turn_id": "turn_1", "arguments": {ATTACK: ATTACK},
+        }]))
+        .expect("it is of this shape");
+        update(&mut state, listed(1, vec![hostile.clone()]));
+        press(&mut state, &["enter"]);
+        let items = vec![message("msg_1", "turn_1", ATTACK)];
+        update(
+            &mut state,
+            looked(1, hostile, vec![turn("turn_1", "waiting")], items),
+        );
+        for keys in [
+            &["a"][..],
+            &["r"],
+            &["esc", "esc", "K", "d"],
+            &["tab"],
+            &["esc"],
+        ] {
+            press(&mut state, keys);
+            is_harmless(&shown(&state), "rat-things");
+        }
+        let artifact: SessionArtifact = serde_json::from_value(json!({
+            "id": "artf_1", "created_at": NOW, "environment_id": ATTACK, "object": "agent.session.artifact",
+            "path": ATTACK, "session_id": "sess_a", "size_bytes": 9, "turn_id": ATTACK,
+        }))
+        .expect("it is of this shape");
+        let chunk = Chunk {
+            at: Where::Start,
+            rows: vec![artifact],
+            more: false,
+            cursor: None,
+            scanned: 1,
+        };
+        is_harmless(&after(&mut state, "5", Seen::Artifacts(chunk)), "PATH");
+        for name in [ATTACK.to_owned(), format!("\"{ATTACK}\",b\n")] {
+            let head = Head {
+                bytes: name.into_bytes(),
+                whole: true,
+            };
+            is_harmless(&after(&mut state, "enter", Seen::Head(head)), "line 1 of");
+            press(&mut state, &["esc"]);
+        }
+        press(&mut state, &["s"]);
+        is_harmless(&shown(&state), "Save this Artifact");
+        press(&mut state, &["esc"]);
+        let checks = vec![Check {
+            name: ATTACK.into(),
+            verdict: Verdict::Failed,
+            found: ATTACK.into(),
+            fixes: vec![ATTACK.into()],
+        }];
+        is_harmless(&after(&mut state, "6", Seen::Health(checks)), "failed");
     }
 }

@@ -16,3 +16,4 @@ mod stale;
 mod tmux;
 mod turns;
 mod update;
+mod views;

@@ -8,10 +8,12 @@ use rat_things::tui::action::{BINDINGS, Place};
 use rat_things::tui::msg::{Effect, Msg};
 use rat_things::tui::palette::command;
 use rat_things::tui::reading::ReadAsk;
+use rat_things::tui::sessions::Order;
 use rat_things::tui::update::update;
+use rat_things::tui::window::Where;
 
 use super::drawn::{all, drawn};
-use super::samples::{list, opened, press, type_in};
+use super::samples::{NOW, NOW_MS, list, listed, opened, press, session, type_in};
 
 const SIZE: (u16, u16) = (80, 24);
 const ID: &str = "sess_7fk2c4v8w2n6r3t0yxbhek5zq1";
@@ -103,6 +105,40 @@ fn marked_sessions_are_copied_together_and_the_first_esc_takes_the_marks_away() 
     assert!(drawn(&state, true).contains("1 marked"));
     assert_eq!(press(&mut state, &["esc"]), []);
     assert!(!drawn(&state, true).contains("marked"));
+}
+
+#[test]
+fn the_sessions_that_were_active_last_come_first_of_those_that_were_read() {
+    let mut state = list(SIZE, Glyphs::Unicode);
+    press(&mut state, &["j"]);
+    let selected = state.sessions.current().expect("a row").id.clone();
+    let effects = press(&mut state, &["s", "s"]);
+    let Some(Effect::List {
+        ticket,
+        order: Order::Active,
+        at: Where::Start,
+        ..
+    }) = effects.last()
+    else {
+        panic!("{effects:?}");
+    };
+    let rows = vec![
+        session(&selected, "idle", Some("before"), NOW - 9),
+        session("sess_b", "idle", Some("long before"), NOW - 90),
+    ];
+    update(&mut state, listed(*ticket, rows.clone()));
+    assert!(drawn(&state, true).contains("last active first, of 2"));
+    let effects = update(&mut state, Msg::Tick(NOW_MS + 10_000));
+    let [Effect::List { ticket, .. }] = &effects[..] else {
+        panic!("it is read again: {effects:?}");
+    };
+    let mut other = rows;
+    other.reverse();
+    other[0].last_active_at = NOW;
+    update(&mut state, listed(*ticket, other));
+    let current = state.sessions.current().expect("a row");
+    assert_eq!(current.id, selected, "the selection stays with its Session");
+    assert_eq!(state.sessions.selected, 1);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use rat_things::text::Glyphs;
 use rat_things::tui::msg::{Effect, Msg};
+use rat_things::tui::sessions::Order;
 use rat_things::tui::state::State;
 use rat_things::tui::update::{start, update};
 use rat_things::tui::view::draw;
@@ -23,11 +24,11 @@ async fn settle(fake: &Fake, state: &mut State, mut effects: Vec<Effect>) {
                 ticket,
                 at,
                 limit,
-                oldest_first,
+                order,
                 filter,
             } => Msg::Listed {
                 ticket,
-                result: list(fake, at, limit, oldest_first, &filter)
+                result: list(fake, at, limit, order == Order::Oldest, &filter)
                     .await
                     .map_err(Into::into),
             },
