@@ -17,7 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
 const ROOT_FILES: &[(&str, &[&str])] = &[("src/main.rs", &["cli"]), ("src/lib.rs", &[])];
 
 /// Files that may use one folder more than their own folder may, privately.
-const MAY_ALSO_USE: &[(&str, &str)] = &[
+pub(super) const MAY_ALSO_USE: &[(&str, &str)] = &[
     ("src/cli/compose.rs", "backend"),
     ("src/cli/compose/account.rs", "backend"),
     ("src/cli/compose/setup.rs", "backend"),
