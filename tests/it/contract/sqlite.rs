@@ -53,8 +53,20 @@ fn key(n: u64) -> Key {
     Key::new("p", format!("row/{n}"))
 }
 
+/// Nothing repeats in it, so that it takes its size wherever it is.
 fn value(n: u64, size: usize) -> Vec<u8> {
-    (0..size).map(|i| (i as u64 * 31 + n) as u8).collect()
+    let mix = |at: u64| {
+        (n << 32 | at)
+            .wrapping_add(1)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    };
+    let blocks = (0..size as u64).step_by(8).flat_map(|at| {
+        let mixed = mix(at);
+        (mixed ^ (mixed >> 29))
+            .wrapping_mul(0xbf58_476d_1ce4_e5b9)
+            .to_le_bytes()
+    });
+    blocks.take(size).collect()
 }
 
 /// Whether the row of [`one`] is there, whole.
