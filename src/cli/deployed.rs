@@ -54,6 +54,11 @@ impl Deployed {
         Some(Arc::new(Operating::new(core, owner, compose::is_alive)))
     }
 
+    /// The engine in this process, if it is here.
+    pub fn local(&self) -> Option<&Local> {
+        self.local.as_ref()
+    }
+
     /// Makes sure that somebody works on what was accepted, where that is up to this machine.
     pub async fn ensure_daemon(&self, context: &mut Context) {
         if let Some(local) = &self.local {

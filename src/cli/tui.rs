@@ -12,7 +12,9 @@ use super::deployed::Deployed;
 use super::doctor;
 use super::out::{CliError, Console, Facts, OutputArgs, codes};
 use super::resolve;
+use super::sessions::explain::explain;
 use crate::text::Glyphs;
+use crate::tui::reading::{Found, Question};
 use crate::tui::records::{Check, Verdict};
 use crate::tui::save::{Files, NotSaved};
 use crate::tui::screen::{self, Left, Options, ScreenError};
@@ -135,7 +137,7 @@ async fn serve(
     of: &Deployed,
     said: &Said,
     mut asked: mpsc::Receiver<oneshot::Sender<Option<String>>>,
-    mut looks: mpsc::Receiver<oneshot::Sender<Vec<Check>>>,
+    mut looks: mpsc::Receiver<(Question, oneshot::Sender<Found>)>,
 ) {
     loop {
         // The screen may have been left when an answer is given.
@@ -144,13 +146,41 @@ async fn serve(
                 of.ensure_daemon(context).await;
                 let _ = answer.send(said.take_line());
             }
-            Some(answer) = looks.recv() => {
-                let found = doctor::found(context).await;
-                let _ = answer.send(found.into_iter().map(check).collect());
+            Some((question, answer)) = looks.recv() => {
+                let _ = answer.send(look_into(context, of, question).await);
             }
             else => return std::future::pending().await,
         }
     }
+}
+
+/// What `doctor` and `sessions explain` say.
+async fn look_into(context: &Context, of: &Deployed, question: Question) -> Found {
+    let session = match question {
+        Question::Health => {
+            let found = doctor::found(context).await;
+            return Ok(found.into_iter().map(check).collect());
+        }
+        Question::Explain(session) => session,
+    };
+    let local = of.local().ok_or("the records are not at hand")?;
+    let explained = explain(context, local, &session).await;
+    let explained = explained.map_err(|error| error.to_string())?;
+    let verdict = match explained.needs_person {
+        true => Verdict::Warning,
+        false => Verdict::Ok,
+    };
+    let causes = explained.causes.into_iter().map(|cause| Check {
+        name: cause.code.to_owned(),
+        verdict,
+        found: cause.message,
+        fixes: Vec::new(),
+    });
+    let mut causes: Vec<Check> = causes.collect();
+    if let Some(last) = causes.last_mut() {
+        last.fixes.extend(explained.next);
+    }
+    Ok(causes)
 }
 
 fn check(found: doctor::Check) -> Check {

@@ -226,6 +226,8 @@ pub enum Action {
     Environment,
     /// Opens whether all is in order.
     Health,
+    /// Opens why the Session does or does not move.
+    Explain,
     /// Asks whether a quarantine is to end.
     Release,
     /// Asks whether a delivery has arrived.

@@ -75,6 +75,8 @@ pub enum View {
     Artifacts,
     /// Whether all is in order where the Sessions live.
     Health,
+    /// Why the Session does or does not move.
+    Explain,
 }
 
 /// Whether a layer is there afterwards.
@@ -297,6 +299,7 @@ pub fn open_view(state: &mut State, view: View) -> Vec<Effect> {
             match view {
                 View::Artifacts => artifacts::open_artifacts(state, session),
                 View::Runs => records::open_runs(state, session),
+                View::Explain => records::open_report(state, About::Explain(session)),
                 View::Environment => records::open_report(state, About::Environment(session)),
                 View::Deliveries | View::Health => records::open_deliveries(state, session),
             }

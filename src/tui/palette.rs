@@ -144,7 +144,7 @@ pub fn command(state: &State, action: Action) -> Option<String> {
         Action::Turns => of("sessions turns"),
         Action::Runs => of("runs list"),
         Action::Release => of("runs release"),
-        Action::Environment => of("sessions explain"),
+        Action::Explain => of("sessions explain"),
         Action::Artifacts => of("sessions artifacts"),
         Action::Inspect if state.layers.is_empty() => of("sessions items"),
         Action::Follow => of("sessions items --follow"),

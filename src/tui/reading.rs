@@ -16,8 +16,20 @@ use crate::engine::read::ListQuery;
 
 /// Saved Agents that can be chosen from.
 const AGENTS: usize = 100;
-/// Asks whether all is in order where the Sessions live.
-pub type Doctor = mpsc::Sender<oneshot::Sender<Vec<Check>>>;
+/// What is looked into beside the records themselves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// Whether all is in order where the Sessions live.
+    Health,
+    /// Why this Session does or does not move.
+    Explain(String),
+}
+
+/// What came of it, or in words why nothing did.
+pub type Found = Result<Vec<Check>, String>;
+
+/// Answers questions.
+pub type Doctor = mpsc::Sender<(Question, oneshot::Sender<Found>)>;
 
 /// Entries of the agenda that are shown.
 const OWED: usize = 200;
@@ -82,6 +94,11 @@ pub enum ReadAsk {
     },
     /// Whether all is in order where the Sessions live.
     Health,
+    /// Why a Session does or does not move.
+    Explain {
+        /// The Session.
+        session: String,
+    },
 }
 
 /// A Turn, told by one that is known.
@@ -116,8 +133,8 @@ pub enum Seen {
     Owed(Chunk<OwedRead>),
     /// A Session, and what the records tell of its environment.
     Environment(Box<AgentSession>, EnvironmentRead),
-    /// Checks.
-    Health(Vec<Check>),
+    /// Checks, or causes.
+    Checks(Vec<Check>),
 }
 
 /// The first bytes of an Artifact.
@@ -181,12 +198,10 @@ pub async fn read(
             let read = operator()?.environment(&session).await?;
             Seen::Environment(Box::new(of.session(&session).await?), read)
         }
-        ReadAsk::Health => {
-            let doctor = doctor.ok_or_else(lacks)?;
-            let (answer, answered) = oneshot::channel();
-            // Whoever looks is gone only when the screen is being left.
-            let _ = doctor.send(answer).await;
-            Seen::Health(answered.await.unwrap_or_default())
+        ReadAsk::Health => Seen::Checks(look_into(doctor, Question::Health).await?),
+        ReadAsk::Explain { session } => {
+            operator()?;
+            Seen::Checks(look_into(doctor, Question::Explain(session)).await?)
         }
         ReadAsk::Agents => {
             let query = ListQuery {
@@ -215,6 +230,15 @@ pub async fn read(
             Seen::TurnPlace(session, Box::new(place))
         }
     })
+}
+
+async fn look_into(doctor: Option<&Doctor>, question: Question) -> Told<Vec<Check>> {
+    let doctor = doctor.ok_or_else(lacks)?;
+    let (answer, answered) = oneshot::channel();
+    // Whoever looks is gone only when the screen is being left.
+    let _ = doctor.send((question, answer)).await;
+    let found = answered.await.unwrap_or_else(|_| Ok(Vec::new()));
+    found.map_err(|words| EngineError::Unavailable(words).into())
 }
 
 fn lacks() -> DeploymentError {

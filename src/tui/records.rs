@@ -175,6 +175,8 @@ pub enum About {
     Environment(String),
     /// Whether all is in order where the Sessions live.
     Health,
+    /// Why a Session does or does not move.
+    Explain(String),
 }
 
 /// A page of words that is read as a whole.
@@ -218,6 +220,9 @@ impl Report {
                 session: session.clone(),
             },
             About::Health => ReadAsk::Health,
+            About::Explain(session) => ReadAsk::Explain {
+                session: session.clone(),
+            },
         };
         let (ticket, effect) = state.reading(ask);
         (self.ticket, self.reading, self.read_ms) = (ticket, true, state.now_ms);

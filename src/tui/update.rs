@@ -231,6 +231,7 @@ pub(super) fn perform(state: &mut State, found: Action) -> Vec<Effect> {
         Action::Environment => layers::open_view(state, View::Environment),
         Action::Artifacts => layers::open_view(state, View::Artifacts),
         Action::Health => layers::open_view(state, View::Health),
+        Action::Explain => layers::open_view(state, View::Explain),
         found => match place {
             Place::Help => in_help(state, found),
             Place::Sessions => in_sessions(state, found),

@@ -203,7 +203,7 @@ pub(super) fn read_owed(owed: &mut Owed, state: &State, result: &Read) -> Vec<Ef
 pub(super) fn read_report(report: &mut Report, state: &State, result: &Read) {
     let lines = match result.as_deref() {
         Ok(Seen::Environment(session, read)) => Ok(environment_lines(session, read, state.now_ms)),
-        Ok(Seen::Health(checks)) => Ok(health_lines(checks)),
+        Ok(Seen::Checks(checks)) => Ok(health_lines(checks)),
         Ok(_) => return,
         Err(trouble) => Err(trouble.words.clone()),
     };

@@ -199,13 +199,17 @@ fn table<T: HasId + Clone + PartialEq>(
 pub fn draw_report(state: &State, report: &Report, paint: &mut Paint, area: Rect) {
     let (title, none) = match &report.about {
         About::Environment(session) => (format!("{session}  Environment"), "nothing is known"),
+        About::Explain(session) => (
+            format!("{session}  Why it does or does not move"),
+            "nothing is known",
+        ),
         About::Health => (
             format!("{}  {}", state.about.profile, state.about.place),
             "nothing was looked at",
         ),
     };
     let right = match &report.about {
-        About::Environment(_) => "",
+        About::Environment(_) | About::Explain(_) => "",
         About::Health => "as rat-things doctor says; ctrl-r looks again",
     };
     let body = page::draw(paint, area, &title, right);

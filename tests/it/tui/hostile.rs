@@ -182,6 +182,6 @@ fn hostile_functions_artifacts_and_deliveries_change_nothing_else_either() {
             found: ATTACK.into(),
             fixes: vec![ATTACK.into()],
         }];
-        is_harmless(&after(&mut state, "6", Seen::Health(checks)), "failed");
+        is_harmless(&after(&mut state, "6", Seen::Checks(checks)), "failed");
     }
 }

@@ -223,7 +223,7 @@ fn health(size: (u16, u16), glyphs: Glyphs) -> State {
             &["export OPENAI_API_KEY=…"],
         ),
     ];
-    tell(&mut state, ticket, Ok(Seen::Health(checks)));
+    tell(&mut state, ticket, Ok(Seen::Checks(checks)));
     state
 }
 
@@ -364,6 +364,31 @@ fn what_is_owed_leads_to_its_session() {
     );
 }
 
+#[test]
+fn why_a_session_does_not_move_is_told_with_what_would_unblock_it() {
+    for (mut state, id) in [
+        (opened(SIZE, Glyphs::Unicode), ID),
+        (list(SIZE, Glyphs::Unicode), ID),
+    ] {
+        let (ticket, ask) = asked(&press(&mut state, &["e"]));
+        let session = id.to_owned();
+        assert_eq!(ask, ReadAsk::Explain { session });
+        let cause = Check {
+            name: "quarantined".into(),
+            verdict: Verdict::Warning,
+            found: "a worker can't be accounted for".into(),
+            fixes: vec!["rat-things runs release run_1".into()],
+        };
+        tell(&mut state, ticket, Ok(Seen::Checks(vec![cause])));
+        let shown = drawn(&state, true);
+        assert!(shown.contains("can't be accounted for"), "{shown}");
+        assert!(
+            shown.contains("-> rat-things runs release run_1"),
+            "{shown}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn where_the_records_are_somewhere_else_the_screen_says_so() {
     let session = ID.to_owned();
@@ -373,6 +398,9 @@ async fn where_the_records_are_somewhere_else_the_screen_says_so() {
             at: Where::Start,
         },
         ReadAsk::Owed,
+        ReadAsk::Explain {
+            session: session.clone(),
+        },
         ReadAsk::Environment { session },
         ReadAsk::Health,
     ] {

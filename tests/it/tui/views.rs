@@ -61,6 +61,11 @@ fn a_session_is_created_looked_into_from_every_side_and_its_artifact_is_saved() 
     tmux.see("generation  1");
     tmux.keys(&["4"]);
     tmux.see("resets          0");
+    tmux.keys(&["Escape"]);
+    tmux.see("following");
+    tmux.keys(&["e"]);
+    tmux.see("Why it does or does not move");
+    tmux.until("an explanation", |screen| screen.contains("ok "));
     tmux.keys(&["2"]);
     tmux.see("nothing is or was to be delivered");
     tmux.keys(&["6"]);

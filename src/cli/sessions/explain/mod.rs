@@ -8,7 +8,7 @@ pub use self::cause::{Cause, Explanation, explanation};
 pub use self::facts::{Call, Facts, Waiting, Worker};
 
 use crate::cli::Context;
-use crate::cli::compose;
+use crate::cli::compose::{self, Local};
 use crate::cli::out::{CliError, codes};
 
 /// Say why a Session does or does not move, and what would unblock it. Exits with 1 if it needs a person.
@@ -19,6 +19,17 @@ use crate::cli::out::{CliError, codes};
 pub struct Args {
     /// The Session: its id, or the beginning of it
     session: String,
+}
+
+/// The explanation, for who shows it in another way.
+pub(in crate::cli) async fn explain(
+    context: &Context,
+    local: &Local,
+    session: &str,
+) -> Result<Explanation, CliError> {
+    let read = local.read(session).await?;
+    let facts = Facts::gather(context, local, &read).await?;
+    Ok(explanation(&facts))
 }
 
 /// Runs the command.
