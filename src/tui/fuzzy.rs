@@ -21,6 +21,12 @@ pub fn fits(typed: &str, text: &str) -> Option<u32> {
         };
         (from, last) = (at + 1, Some(at));
     }
+    // Words that are there as they were typed are what is meant.
+    let whole = typed.trim().to_lowercase();
+    let all: String = text.iter().collect();
+    if !whole.is_empty() && all.contains(&whole) {
+        score += 8 * whole.len() as u32;
+    }
     // Of two that fit alike the shorter one is meant.
     Some(score * 64 + 64_u32.saturating_sub(text.len() as u32))
 }
