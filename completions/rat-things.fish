@@ -53,7 +53,7 @@ complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "keys" -d 'Acc
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "runs" -d 'Launches of workers for Sessions, and how to end a quarantine'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "outbox" -d 'What is due: the work that Sessions owe'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "daemon" -d 'The background process that gives work to workers'
-complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "aws" -d 'A deployment in an AWS account: look at it, set it up, do away with it, print what it takes'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "aws" -d 'Set up a deployment in an AWS account, look at it, do away with it'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "doctor" -d 'Check this machine, the store and the configuration'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "fsck" -d 'Check every record and every byte that is stored, and repair what is safe to repair'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "config" -d 'The configuration in force, and where each value comes from'

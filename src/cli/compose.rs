@@ -1,12 +1,13 @@
 //! Names the concrete backends; no other face file may, but those below this one.
 
 pub mod account;
+mod requests;
 pub mod setup;
 mod workers;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::config::{
     AwsSettings, IsolationChoice, KeyOrigin, NetworkChoice, ProviderKind, RecoveryChoice,
@@ -16,8 +17,10 @@ use super::deployed::Deployed;
 use super::out::{CliError, codes};
 use crate::api::Extension;
 use crate::backend::aws::blobs::S3Blobs;
-use crate::backend::aws::calls::Calls;
+use crate::backend::aws::caller::{RememberedIdentity, forget};
+use crate::backend::aws::client::AwsClients;
 use crate::backend::aws::identity::StsIdentity;
+use crate::backend::aws::inventory::AwsInventory;
 use crate::backend::aws::secrets::ManagedSecrets;
 use crate::backend::aws::store::{self as aws_store, DynamoStore};
 use crate::backend::harness::responses::{self, ResponsesHarness, patch};
@@ -47,6 +50,7 @@ use crate::engine::ports::{
     Principal,
 };
 
+pub use requests::{requests, requests_to_aws};
 pub use workers::{DaemonLine, Reports, Told, WorkerPool, worker_pool};
 
 /// The binary's private roles, taken before any option is parsed: PID 1 of a sandbox, and the patch tool inside one.
@@ -97,6 +101,11 @@ impl Places {
         self.root.join("run")
     }
 
+    /// Who callers of AWS are.
+    fn aws_callers(&self) -> PathBuf {
+        self.run().join("aws-callers.json")
+    }
+
     /// Logs of background processes.
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
@@ -129,27 +138,8 @@ pub enum World {
 pub struct AwsWorld {
     /// Its region, table and bucket, in words.
     pub shown: String,
-}
-
-/// What this process sent to AWS; a process has one profile.
-static CALLS: OnceLock<Calls> = OnceLock::new();
-
-/// Requests that were sent to AWS so far, a line each: how many, what, what for. Nothing, if there was no account to send them to.
-pub fn requests_to_aws() -> Option<Vec<String>> {
-    let counts = CALLS.get()?.counts();
-    let total: u64 = counts.values().sum();
-    let lines = counts.into_iter().map(|(call, count)| {
-        let (service, operation) = (call.service, call.operation);
-        format!(
-            "{count:>6}  {service} {operation} ({})",
-            call.purpose.name()
-        )
-    });
-    Some(
-        std::iter::once(format!("{total:>6}  requests to AWS"))
-            .chain(lines)
-            .collect(),
-    )
+    clients: AwsClients,
+    records: aws_store::Places,
 }
 
 /// The time, for what is shown.
@@ -217,7 +207,9 @@ async fn open_aws(
     places: Places,
 ) -> Result<Local, CliError> {
     let clients = setup::clients(aws).await?;
-    let principal = caller(&StsIdentity::new(&clients, aws.profile.as_deref())).await?;
+    let asked = StsIdentity::new(&clients, aws.profile.as_deref());
+    let remembered = RememberedIdentity::new(asked, &clients, places.aws_callers());
+    let principal = caller(&remembered).await?;
     let bucket = || {
         let account = principal.name.split(':').nth(1).unwrap_or_default();
         format!("{}-{account}-{}", aws.deployment, clients.region())
@@ -236,7 +228,11 @@ async fn open_aws(
     let core = Core {
         store: Arc::new(DynamoStore::new(&clients, &records)),
         blobs: Arc::new(S3Blobs::new(&clients, &records)),
-        secrets: Arc::new(ManagedSecrets::new(&clients, &aws.deployment)),
+        secrets: Arc::new(ManagedSecrets::new(
+            &clients,
+            &aws.deployment,
+            &records.bucket,
+        )),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
         // Wakes who is on this machine; everybody else looks at the agenda.
@@ -247,8 +243,20 @@ async fn open_aws(
         core,
         owner: owner_of(&principal),
         places,
-        world: World::Aws(AwsWorld { shown }),
+        world: World::Aws(AwsWorld {
+            shown,
+            clients,
+            records,
+        }),
     })
+}
+
+/// Forgets who callers of AWS are: one of them was not let in.
+pub fn forget_callers(settings: &Settings) {
+    let places = Places {
+        root: settings.data_dir.value.clone(),
+    };
+    forget(&places.aws_callers());
 }
 
 async fn caller(identity: &dyn Identity) -> Result<Principal, CliError> {
@@ -303,26 +311,14 @@ fn remote(server: &ServerSettings) -> Result<Remote, CliError> {
     Remote::new(options).map_err(|error| CliError::new(codes::CONFIG_VALUE, error.to_string()))
 }
 
-/// What is in the data directory, for a check of all of it.
-pub fn inventory(places: &Places, store: &Arc<SqliteStore>) -> Box<dyn Inventory> {
-    let blobs = LocalBlobs::new(places.blobs());
-    Box::new(LocalInventory::new(Arc::clone(store), blobs))
-}
-
-/// The store of this machine, for commands that need one of this kind.
-///
-/// # Errors
-/// The records are in an AWS account. `what` is the command as it was typed.
-pub fn store_here<'l>(local: &'l Local, what: &str) -> Result<&'l Arc<SqliteStore>, CliError> {
+/// Everything that is stored, for a check of all of it.
+pub fn inventory(local: &Local) -> Box<dyn Inventory> {
     match &local.world {
-        World::Here(store) => Ok(store),
-        World::Aws(_) => Err(CliError::new(
-            codes::LACKING,
-            format!(
-                "{what} works on a store of this machine, and the records are in an AWS account"
-            ),
-        )
-        .hint("choose a profile of kind \"local\" with --profile NAME")),
+        World::Here(store) => {
+            let blobs = LocalBlobs::new(local.places.blobs());
+            Box::new(LocalInventory::new(Arc::clone(store), blobs))
+        }
+        World::Aws(aws) => Box::new(AwsInventory::new(&aws.clients, &aws.records)),
     }
 }
 

@@ -86,7 +86,8 @@ fn broken(fault: StoreFault, message: String) -> CliError {
         }
         StoreFault::NewerSchema => CliError::new(codes::STORE, message),
         StoreFault::NotSetUp => CliError::new(codes::STORE, message)
-            .hint("set it up, or choose another one with aws.table, aws.bucket or aws.deployment"),
+            .hint("set it up: rat-things aws init")
+            .hint("or choose another one with aws.table, aws.bucket or aws.deployment"),
         StoreFault::Credentials => CliError::new(codes::AUTH, message)
             .hint("log in again: aws sso login, with --profile NAME where the profile has one"),
         StoreFault::Denied => CliError::new(codes::AUTH, message)

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 
 use super::Context;
-use super::compose::{self, Local};
+use super::compose::{self, Local, World};
 use super::out::{Cell, CliError, Column, Details, Role, Table, codes};
 use crate::engine::error::EngineError;
 use crate::engine::fsck::{Fsck, Judged, Options, Outcome, Tally};
 use crate::text;
 
-/// Check every record and every byte of the data directory, beside a daemon that works. Exits with 1 if something is wrong.
+/// Check every record and every byte that is stored, beside a daemon that works. Exits with 1 if something is wrong.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   rat-things fsck
@@ -28,16 +28,26 @@ pub struct Args {
 
 /// What was found.
 struct Report {
-    /// In SQLite's words.
-    store: Vec<String>,
-    store_bytes: u64,
+    /// What the store says of itself; nothing, if it is not on this machine.
+    store: Option<Health>,
     outcome: Outcome,
 }
 
 impl Report {
     fn left(&self) -> u64 {
-        self.store.len() as u64 + self.outcome.left()
+        self.problems().len() as u64 + self.outcome.left()
     }
+
+    fn problems(&self) -> &[String] {
+        self.store.as_ref().map_or(&[], |store| &store.problems)
+    }
+}
+
+/// A store of this machine.
+struct Health {
+    /// In SQLite's words.
+    problems: Vec<String>,
+    bytes: u64,
 }
 
 /// Runs the command.
@@ -57,11 +67,20 @@ pub async fn run(context: &mut Context, args: &Args) -> Result<(), CliError> {
 }
 
 async fn check(context: &Context, local: &Local, args: &Args) -> Result<Report, CliError> {
-    let store = compose::store_here(local, "fsck")?;
     let progress = context.console.say.progress("reading the store");
-    let health = store.check_all().await;
-    let health = health.map_err(|error| CliError::from(EngineError::from(error)))?;
-    let inventory = compose::inventory(&local.places, store);
+    let store = match &local.world {
+        World::Here(store) => {
+            let health = store.check_all().await;
+            let health = health.map_err(|error| CliError::from(EngineError::from(error)))?;
+            Some(Health {
+                problems: health.problems,
+                bytes: health.database_bytes + health.wal_bytes,
+            })
+        }
+        // DynamoDB looks after itself.
+        World::Aws(_) => None,
+    };
+    let inventory = compose::inventory(local);
     let options = Options {
         repair: args.repair,
         contents: !args.quick,
@@ -70,11 +89,7 @@ async fn check(context: &Context, local: &Local, args: &Args) -> Result<Report, 
     let outcome = Fsck::new(&local.core, &*inventory, options, &step)
         .run()
         .await?;
-    Ok(Report {
-        store: health.problems,
-        store_bytes: health.database_bytes + health.wal_bytes,
-        outcome,
-    })
+    Ok(Report { store, outcome })
 }
 
 fn in_words(tally: &Tally) -> String {
@@ -123,7 +138,7 @@ fn document(report: &Report) -> Value {
     json!({
         "object": "rat_things.fsck",
         "ok": report.left() == 0,
-        "store": {"bytes": report.store_bytes, "problems": report.store},
+        "store": report.store.as_ref().map(|store| json!({"bytes": store.bytes, "problems": store.problems})),
         "checked": {
             "owners": tally.owners,
             "sessions": tally.sessions,
@@ -141,11 +156,12 @@ fn document(report: &Report) -> Value {
 fn summary(report: &Report) -> Details {
     let tally = &report.outcome.tally;
     let mut details = Details::new();
-    details = match report.store.is_empty() {
-        true => details.value("store", Cell::word("no damage", Role::Good)),
-        false => details.value("store", Cell::word("damaged", Role::Bad)),
+    details = match (&report.store, report.problems()) {
+        (None, _) => details,
+        (Some(_), []) => details.value("store", Cell::word("no damage", Role::Good)),
+        (Some(_), _) => details.value("store", Cell::word("damaged", Role::Bad)),
     };
-    for problem in &report.store {
+    for problem in report.problems() {
         details = details.prose("", problem.as_str());
     }
     details

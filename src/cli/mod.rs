@@ -38,7 +38,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use self::config::{ConfigArgs, Settings, UiSettings, Vars};
-use self::out::{CliError, Console, OutputArgs, codes};
+use self::out::{CliError, Console, Kind, OutputArgs, codes};
 
 const ABOUT: &str = "Run durable AI-agent Sessions on infrastructure you own.
 
@@ -97,7 +97,7 @@ pub enum Command {
     /// The background process that gives work to workers
     #[command(subcommand)]
     Daemon(daemon::Command),
-    /// A deployment in an AWS account: look at it, set it up, do away with it, print what it takes
+    /// Set up a deployment in an AWS account, look at it, do away with it
     #[command(subcommand)]
     Aws(aws::Command),
     /// Check this machine, the store and the configuration
@@ -204,6 +204,11 @@ pub fn main() -> ExitCode {
         vars,
     };
     let result = run(&mut context, command);
+    if context.settings.aws.is_some()
+        && result.as_ref().is_err_and(|error| error.kind == Kind::Auth)
+    {
+        compose::forget_callers(&context.settings);
+    }
     if cli.output.stats {
         for line in compose::requests_to_aws().unwrap_or_default() {
             context.console.say.note(line);

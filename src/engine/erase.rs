@@ -75,12 +75,12 @@ impl Core {
             limit: ERASED_AT_ONCE,
         };
         loop {
-            let page = self.store.range(&range).await?;
-            let doomed = page.records.iter();
+            let (keys, more) = self.store.keys(&range).await?;
+            let doomed = keys.iter();
             let doomed: Vec<Write> = doomed
-                .filter(|r| !keep.contains(&r.key.sort.as_str()))
-                .map(|r| Write {
-                    key: r.key.clone(),
+                .filter(|key| !keep.contains(&key.sort.as_str()))
+                .map(|key| Write {
+                    key: key.clone(),
                     guard: Guard::Any,
                     change: Change::Delete,
                 })
@@ -90,8 +90,8 @@ impl Core {
                 let writes = fence.iter().cloned().chain(doomed).collect();
                 self.commit_once(Commit { id, writes }).await?;
             }
-            match page.records.last() {
-                Some(last) if page.more => range.from = format!("{}\0", last.key.sort),
+            match keys.last() {
+                Some(last) if more => range.from = format!("{}\0", last.sort),
                 _ => return Ok(()),
             }
         }

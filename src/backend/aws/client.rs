@@ -7,10 +7,12 @@ use std::time::Duration;
 use aws_config::timeout::TimeoutConfig;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_credential_types::Credentials;
+use aws_credential_types::provider::{ProvideCredentials, SharedCredentialsProvider};
 use aws_smithy_http_client::tls;
 use aws_smithy_types::retry::RetryConfig;
 
 use super::calls::Calls;
+use super::credentials::Kept;
 
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(3);
@@ -84,7 +86,11 @@ impl AwsClients {
             let fixed = Credentials::new(id, secret, None, None, "configuration");
             loader = loader.credentials_provider(fixed);
         }
-        let sdk = loader.load().await;
+        let mut sdk = loader.load().await;
+        if let Some(found_by) = sdk.credentials_provider() {
+            let kept = SharedCredentialsProvider::new(Kept::new(found_by));
+            sdk = sdk.into_builder().credentials_provider(kept).build();
+        }
         let region = sdk.region().ok_or(ClientError::NoRegion)?.to_string();
         Ok(AwsClients {
             sdk,
@@ -97,6 +103,14 @@ impl AwsClients {
     /// The region of all of them.
     pub fn region(&self) -> &str {
         &self.region
+    }
+
+    /// What names the caller for as long as the credentials hold: the id of the access key, and where it is one. Nothing without
+    /// credentials.
+    pub async fn key_of_caller(&self) -> Option<String> {
+        let found = self.sdk.credentials_provider()?.provide_credentials().await;
+        let endpoint = self.endpoint(None, "STS").unwrap_or_default();
+        Some(format!("{} {endpoint}", found.ok()?.access_key_id()))
     }
 
     /// What was sent so far by all of them.

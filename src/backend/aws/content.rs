@@ -14,13 +14,16 @@ use sha2::{Digest, Sha256};
 
 use super::calls::{Purpose, for_purpose};
 use super::fault::Fault;
+use crate::backend::local::clock::SystemClock;
 use crate::engine::keys;
-use crate::engine::ports::Key;
+use crate::engine::ports::{Clock, Key};
 
 /// The widest value that stays in the table in any case, in bytes: an item holds 400 KB, and a commit 4 MB.
 const WIDEST_HERE_BYTES: usize = 64 << 10;
 /// Bytes of objects that are remembered.
 const REMEMBERED_BYTES: usize = 32 << 20;
+/// An object that was stored so long ago is stored anew. What is left over is removed much later.
+const OLD_MS: u64 = 6 * 3_600_000;
 /// Objects that are fetched at the same time.
 const FETCHED_AT_ONCE: usize = 16;
 
@@ -68,6 +71,23 @@ pub(super) fn prefix(partition: &str) -> String {
             data_encoding::HEXLOWER.encode(partition.as_bytes())
         ),
     }
+}
+
+/// What the names of all objects with content begin with.
+pub(super) const ALL: &str = "rows/";
+
+/// The partition and the digest of an object with content, by its name.
+pub(super) fn parse(name: &str) -> Option<(String, String)> {
+    let (place, digest) = name.strip_prefix(ALL)?.rsplit_once('/')?;
+    let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let partition = match place.strip_prefix("x/") {
+        Some(spelt) => {
+            let bytes = data_encoding::HEXLOWER.decode(spelt.as_bytes()).ok()?;
+            String::from_utf8(bytes).ok()?
+        }
+        None => place.to_owned(),
+    };
+    is_digest.then(|| (partition, digest.to_owned()))
 }
 
 /// Why content could not be stored or read.
@@ -118,31 +138,19 @@ impl Content {
         let digest = Sha256::digest(&bytes);
         let object = data_encoding::HEXLOWER.encode(&digest);
         let name = format!("{}{object}", prefix(partition));
-        let mut put = self
-            .s3
-            .put_object()
-            .bucket(&*self.bucket)
-            .key(&name)
-            .if_none_match("*")
-            .checksum_sha256(data_encoding::BASE64.encode(&digest))
-            .body(ByteStream::from(bytes.clone()));
-        if let Some(key) = &self.kms_key {
-            put = put
-                .server_side_encryption(aws_sdk_s3::types::ServerSideEncryption::AwsKms)
-                .ssekms_key_id(&**key)
-                .bucket_key_enabled(true);
-        }
-        match for_purpose(Purpose::Content, put.send()).await {
-            Ok(_) => {}
-            Err(error) => match Fault::of(&error) {
-                // The same bytes are there.
-                fault if fault.is("PreconditionFailed") => {}
-                // Somebody else is storing them now, who may fail: nothing is promised, and the caller comes again.
-                fault if fault.is("ConditionalRequestConflict") => {
-                    return Err(Fault::Throttled(fault.to_string()).into());
+        match self.store(&name, &digest, &bytes, true).await {
+            Ok(()) => {}
+            // The same bytes are there; what is old may be about to be taken for left over, and is stored anew.
+            Err(fault) if fault.is("PreconditionFailed") => {
+                if self.is_old(&name).await? {
+                    self.store(&name, &digest, &bytes, false).await?;
                 }
-                fault => return Err(fault.into()),
-            },
+            }
+            // Somebody else is storing them now, who may fail: nothing is promised, and the caller comes again.
+            Err(fault) if fault.is("ConditionalRequestConflict") => {
+                return Err(Fault::Throttled(fault.to_string()).into());
+            }
+            Err(fault) => return Err(fault.into()),
         }
         self.remember(name, bytes);
         let mut from_byte = 0;
@@ -157,6 +165,46 @@ impl Content {
             place
         });
         Ok(places.collect())
+    }
+
+    async fn store(
+        &self,
+        name: &str,
+        digest: &[u8],
+        bytes: &Bytes,
+        only_if_absent: bool,
+    ) -> Result<(), Fault> {
+        let mut put = self
+            .s3
+            .put_object()
+            .bucket(&*self.bucket)
+            .key(name)
+            .set_if_none_match(only_if_absent.then(|| "*".to_owned()))
+            .checksum_sha256(data_encoding::BASE64.encode(digest))
+            .body(ByteStream::from(bytes.clone()));
+        if let Some(key) = &self.kms_key {
+            put = put
+                .server_side_encryption(aws_sdk_s3::types::ServerSideEncryption::AwsKms)
+                .ssekms_key_id(&**key)
+                .bucket_key_enabled(true);
+        }
+        let stored = for_purpose(Purpose::Content, put.send()).await;
+        stored.map(drop).map_err(|error| Fault::of(&error))
+    }
+
+    /// Whether an object was stored so long ago that it may be taken for left over, or is gone.
+    async fn is_old(&self, name: &str) -> Result<bool, Fault> {
+        let head = self.s3.head_object().bucket(&*self.bucket).key(name).send();
+        let head = match for_purpose(Purpose::Content, head).await {
+            Ok(head) => head,
+            Err(error) => match Fault::of(&error) {
+                fault if fault.is("NotFound") || fault.is("404") => return Ok(true),
+                fault => return Err(fault),
+            },
+        };
+        let stored_ms = head.last_modified().and_then(|at| at.to_millis().ok());
+        let stored_ms = stored_ms.and_then(|ms| u64::try_from(ms).ok());
+        Ok(stored_ms.is_none_or(|ms| ms + OLD_MS < SystemClock.now_ms()))
     }
 
     /// Reads values, each of a partition; each object is fetched once.
@@ -291,6 +339,17 @@ mod tests {
         let partitions = ["S/sess_a", "O/sess_a", "keys/é", "keys/ ", "x"];
         let prefixes: BTreeSet<String> = partitions.iter().map(|name| prefix(name)).collect();
         assert_eq!(prefixes.len(), partitions.len());
+    }
+
+    #[test]
+    fn the_name_of_an_object_leads_back_to_its_partition() {
+        let digest = "ab".repeat(32);
+        for partition in ["S/sess_a", "O/sess_a", "keys/é", "keys/ ", "x"] {
+            let name = format!("{}{digest}", prefix(partition));
+            assert_eq!(parse(&name), Some((partition.to_owned(), digest.clone())));
+        }
+        assert_eq!(parse(&format!("blobs/a/b/{digest}")), None);
+        assert_eq!(parse("rows/S/sess_a/readme"), None);
     }
 
     #[test]

@@ -83,11 +83,26 @@ pub(super) fn is_of(item: &Item, id: CommitId) -> bool {
     matches!(item.get("c"), Some(AttributeValue::B(mark)) if mark.as_ref() == id.0)
 }
 
+/// The partition of an item.
+pub(super) fn partition(item: &mut Item) -> Option<String> {
+    let partition = take_text(item, "p")?;
+    Some(read_partition(&partition).to_owned())
+}
+
+/// The object that an item's value is in, if it is in one.
+pub(super) fn object(item: &mut Item) -> Option<String> {
+    take_text(item, "o")
+}
+
+fn read_partition(stored: &str) -> &str {
+    stored.strip_prefix('.').unwrap_or(stored)
+}
+
 /// Reads an item; nothing, if it is none of ours.
 pub(super) fn row(mut item: Item) -> Option<Row> {
     let partition = take_text(&mut item, "p")?;
     let key = Key::new(
-        partition.strip_prefix('.').unwrap_or(&partition),
+        read_partition(&partition),
         take_text(&mut item, "s")?.strip_prefix('.')?,
     );
     let version = take_number(&mut item, "v")?;

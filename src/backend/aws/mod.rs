@@ -5,14 +5,17 @@
 //! in S3, the content of one commit in one object, and DynamoDB has its digest and place (`content`).
 //!
 //! Read in this order: `client` (how AWS is reached), `fault` (what its errors mean), `calls` (what is counted), `store`, `blobs`,
-//! `secrets`, `identity`.
+//! `secrets`, `identity` and `caller` (who asks), `inventory` (everything there is), `setup` (a deployment looked at, made and done away with).
 
 pub mod blobs;
+pub mod caller;
 pub mod calls;
 pub mod client;
 mod content;
+mod credentials;
 pub mod fault;
 pub mod identity;
+pub mod inventory;
 
 mod item;
 

@@ -1,10 +1,16 @@
 //! The Secrets port on Secrets Manager: a secret per value, under the deployment, its owner and its Session.
 //!
-//! What is erased is erased at once, without the days of grace that a person would want: whoever deletes a Session means it.
+//! What is erased is erased at once, without the days of grace that a person would want: whoever deletes a Session means it. The surprise is how
+//! what is to be erased is found: Secrets Manager lists what was made a moment ago minutes later, and S3 lists it at once, so that each value
+//! has an empty object of its name in the bucket, from before it is made until it is gone.
+
+use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_secretsmanager::types::{Filter, FilterNameStringType};
 
+use super::blobs::sweep::sweep;
 use super::calls::{Purpose, for_purpose};
 use super::client::AwsClients;
 use super::fault::Fault;
@@ -14,18 +20,24 @@ use crate::engine::ports::{BlobScope, SecretError, SecretRef, Secrets, StoreFaul
 
 /// Stands before each value, because there are no empty ones in Secrets Manager.
 const FORM: char = '=';
+/// What the names of values have before them in the bucket.
+pub(super) const MARKS: &str = "secrets/";
 
 /// Values in Secrets Manager.
 pub struct ManagedSecrets {
     client: aws_sdk_secretsmanager::Client,
+    s3: aws_sdk_s3::Client,
+    bucket: String,
     deployment: String,
 }
 
 impl ManagedSecrets {
-    /// The values of a deployment. Sends nothing.
-    pub fn new(clients: &AwsClients, deployment: &str) -> ManagedSecrets {
+    /// The values of a deployment, whose bucket has their names. Sends nothing.
+    pub fn new(clients: &AwsClients, deployment: &str, bucket: &str) -> ManagedSecrets {
         ManagedSecrets {
             client: clients.secrets(),
+            s3: clients.s3(),
+            bucket: bucket.to_owned(),
             deployment: deployment.to_owned(),
         }
     }
@@ -48,9 +60,15 @@ impl ManagedSecrets {
     /// # Errors
     /// AWS did not say.
     pub async fn of_deployment(&self) -> Result<Vec<String>, Fault> {
-        let mut names = self.names(&format!("{}/", self.deployment)).await?;
-        names.retain(|name| is_ours(name));
-        Ok(names)
+        let prefix = format!("{}/", self.deployment);
+        let mut names: BTreeSet<String> = match self.marked(&prefix).await {
+            Ok(marked) => marked.into_iter().collect(),
+            // Without a bucket there are no marks.
+            Err(fault) if fault.is("NoSuchBucket") => BTreeSet::new(),
+            Err(fault) => return Err(fault),
+        };
+        names.extend(self.names(&prefix).await?);
+        Ok(names.into_iter().filter(|name| is_ours(name)).collect())
     }
 
     /// Erases a value for good. One that is not there is erased.
@@ -65,6 +83,49 @@ impl ManagedSecrets {
             Err(fault) if fault.is("ResourceNotFoundException") => Ok(()),
             Err(fault) => Err(fault),
         }
+    }
+
+    /// Says that a value of this name may be there.
+    async fn mark(&self, name: &str) -> Result<(), Fault> {
+        let marked = self
+            .s3
+            .put_object()
+            .bucket(&self.bucket)
+            .key(format!("{MARKS}{name}"))
+            .body(ByteStream::from_static(b""))
+            .send()
+            .await;
+        marked.map(drop).map_err(|error| Fault::of(&error))
+    }
+
+    /// Names that were marked, whether or not there is a value.
+    async fn marked(&self, prefix: &str) -> Result<Vec<String>, Fault> {
+        let mut pages = {
+            self.s3
+                .list_objects_v2()
+                .bucket(&self.bucket)
+                .prefix(format!("{MARKS}{prefix}"))
+        }
+        .into_paginator()
+        .send();
+        let mut names = Vec::new();
+        while let Some(page) = pages.next().await {
+            let page = page.map_err(|error| Fault::of(&error))?;
+            let keys = page.contents().iter().filter_map(|object| object.key());
+            names.extend(keys.filter_map(|key| Some(key.strip_prefix(MARKS)?.to_owned())));
+        }
+        Ok(names)
+    }
+
+    async fn erase_all(&self, prefix: &str) -> Result<(), Fault> {
+        let marked = self.marked(prefix).await?;
+        let mut names: BTreeSet<String> = marked.into_iter().collect();
+        names.extend(self.names(prefix).await?);
+        for name in &names {
+            self.delete(name).await?;
+        }
+        // Last, so that what is interrupted finds them again.
+        sweep(&self.s3, &self.bucket, &format!("{MARKS}{prefix}")).await
     }
 
     async fn names(&self, prefix: &str) -> Result<Vec<String>, Fault> {
@@ -95,10 +156,13 @@ impl Secrets for ManagedSecrets {
         let mut random = [0; 16];
         ids::fill(&mut random);
         let random = data_encoding::HEXLOWER.encode(&random);
+        let name = format!("{}{random}", self.prefix(scope)?);
+        let marked = for_purpose(Purpose::Secret, self.mark(&name)).await;
+        marked.map_err(sort)?;
         let create = self
             .client
             .create_secret()
-            .name(format!("{}{random}", self.prefix(scope)?))
+            .name(name)
             // A repeat of a request whose answer was lost finds its own secret.
             .client_request_token(&random)
             .secret_string(format!("{FORM}{}", value.reveal()));
@@ -130,13 +194,9 @@ impl Secrets for ManagedSecrets {
 
     async fn erase(&self, scope: &BlobScope) -> Result<(), SecretError> {
         let prefix = self.prefix(scope)?;
-        let all = async {
-            for name in self.names(&prefix).await.map_err(sort)? {
-                self.delete(&name).await.map_err(sort)?;
-            }
-            Ok(())
-        };
-        for_purpose(Purpose::Secret, all).await
+        for_purpose(Purpose::Secret, self.erase_all(&prefix))
+            .await
+            .map_err(sort)
     }
 }
 

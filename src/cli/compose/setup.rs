@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{CALLS, caller};
+use super::{caller, requests};
 use crate::backend::aws::client::{AwsClients, AwsOptions};
 use crate::backend::aws::fault::Fault;
 use crate::backend::aws::identity::StsIdentity;
@@ -128,7 +128,7 @@ pub async fn clients(aws: &AwsSettings) -> Result<AwsClients, CliError> {
         CliError::new(codes::CONFIG_VALUE, error.to_string())
             .hint("set aws.region in the profile, or AWS_REGION")
     })?;
-    let _ = CALLS.set(clients.calls());
+    requests::count(&clients);
     Ok(clients)
 }
 

@@ -58,6 +58,7 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
         dispatch: dispatcher.counts(),
         deliveries: Arc::default(),
         census: Census::begin(local.core.clone()),
+        requests: compose::requests(),
     };
     let face = match serve {
         Some(serve) => {

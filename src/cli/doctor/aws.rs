@@ -19,7 +19,12 @@ pub(super) async fn all(context: &Context) -> Vec<Check> {
     let setup = match setup::connect(&context.settings, &Wanted::default()).await {
         Ok(setup) => setup,
         Err(error) => {
-            let mut check = Check::from_error("credentials", &error);
+            // A name that is none is a matter of the configuration.
+            let name = match error.kind {
+                Kind::Usage => "deployment",
+                _ => "credentials",
+            };
+            let mut check = Check::from_error(name, &error);
             check.auth = error.kind == Kind::Auth;
             return vec![check];
         }

@@ -15,6 +15,17 @@ pub struct StoredBlob {
     pub written_ms: u64,
 }
 
+/// Bytes that a store keeps beside its rows, for rows that are no more, or never came to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// Of the rows.
+    pub partition: String,
+    /// What the store calls them.
+    pub name: String,
+    /// As stored.
+    pub size_bytes: u64,
+}
+
 /// Lists everything.
 #[async_trait]
 pub trait Inventory: Send + Sync {
@@ -35,4 +46,25 @@ pub trait Inventory: Send + Sync {
         sha256: &str,
         before_ms: u64,
     ) -> Result<bool, BlobError>;
+
+    /// Some of the bytes that the store keeps beside its rows and that no row names, if they were stored before then (Unix ms), and behind
+    /// which name to go on. `None`: there are none behind `after`. A store that keeps values in its rows has none at all.
+    async fn leftovers(
+        &self,
+        after: &str,
+        before_ms: u64,
+    ) -> Result<Option<(Vec<Leftover>, String)>, StoreError> {
+        let _ = (after, before_ms);
+        Ok(None)
+    }
+
+    /// Removes bytes that were left over, unless somebody stored them since `before_ms` (Unix ms); whether it did.
+    async fn remove_leftover(
+        &self,
+        leftover: &Leftover,
+        before_ms: u64,
+    ) -> Result<bool, BlobError> {
+        let _ = (leftover, before_ms);
+        Ok(false)
+    }
 }

@@ -6,18 +6,19 @@
 //! what makes it right, and the Session is looked at again afterwards.
 //!
 //! Read in this order: `inventory` (what a store can list), `look` (one Session in one piece), `bytes`, `kept` (what is in no
-//! Session), `mend`, `walk` (all of it).
+//! Session), `leftovers` (what no row names), `mend`, `walk` (all of it).
 
 mod bytes;
 mod inventory;
 mod kept;
+mod leftovers;
 mod look;
 mod mend;
 mod owners;
 mod report;
 mod walk;
 
-pub use inventory::{Inventory, StoredBlob};
+pub use inventory::{Inventory, Leftover, StoredBlob};
 pub use report::{Judged, Outcome, Tally};
 
 use std::collections::BTreeSet;

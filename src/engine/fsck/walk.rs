@@ -66,6 +66,7 @@ impl Fsck<'_> {
             self.session(&session, &strays).await?;
         }
         self.scopes().await?;
+        self.leftovers().await?;
         Ok(self.outcome)
     }
 

@@ -8,12 +8,14 @@
 mod agenda;
 mod census;
 mod counts;
+mod requests;
 mod store;
 mod work;
 
 pub use agenda::AgendaNow;
 pub use census::{Census, Ended};
 pub use counts::{BOUNDS_US, Counter, Durations, DurationsNow};
+pub use requests::{Requested, Requests};
 pub use store::{CommitEnd, MeasuredStore, StoreCounts};
 pub use work::{DeliveryCounts, DispatchCounts};
 
@@ -33,4 +35,6 @@ pub struct Measures {
     pub deliveries: Arc<DeliveryCounts>,
     /// What became of Turns.
     pub census: Arc<Census>,
+    /// What was sent to the services that the world consists of; `None`: it consists of none.
+    pub requests: Option<Requests>,
 }

@@ -112,6 +112,10 @@ impl Store for MeasuredStore {
         self.inner.range(range).await
     }
 
+    async fn keys(&self, range: &Range) -> Result<(Vec<Key>, bool), StoreError> {
+        self.inner.keys(range).await
+    }
+
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
         let since = Instant::now();
         let answer = self.inner.commit(commit).await;

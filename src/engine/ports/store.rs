@@ -252,6 +252,14 @@ pub trait Store: Send + Sync {
     /// Rows of one partition, in order.
     async fn range(&self, range: &Range) -> Result<Page, StoreError>;
 
+    /// Keys of rows of one partition, in order, and whether rows remain behind the last one. For who needs no values: a store that keeps
+    /// them elsewhere does not read them.
+    async fn keys(&self, range: &Range) -> Result<(Vec<Key>, bool), StoreError> {
+        let page = self.range(range).await?;
+        let keys = page.records.into_iter().map(|record| record.key);
+        Ok((keys.collect(), page.more))
+    }
+
     /// Applies all writes or none.
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;
 }

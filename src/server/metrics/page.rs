@@ -23,6 +23,7 @@ pub(in crate::server) async fn page(mut asked: Asked) -> Answered {
         turns(&mut text, measures).await;
         work(&mut text, measures);
         commits(&mut text, measures);
+        requests(&mut text, measures);
     }
     let mut response: Response = text.finish().into_response();
     let kind = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
@@ -224,5 +225,31 @@ fn commits(text: &mut Text, measures: &Measures) {
         "rat_things_commit_duration_seconds",
         "How long those took that are durable, with the wait for others of the same group.",
         &measures.store.took.now(),
+    );
+}
+
+/// None where no service is asked.
+fn requests(text: &mut Text, measures: &Measures) {
+    let sent = measures.requests.as_ref().map(|requests| requests());
+    let sent = sent.unwrap_or_default();
+    let labels: Vec<_> = sent
+        .iter()
+        .map(|one| {
+            [
+                ("service", one.service.as_str()),
+                ("operation", one.operation.as_str()),
+                ("purpose", one.purpose),
+            ]
+        })
+        .collect();
+    let samples: Vec<_> = labels
+        .iter()
+        .zip(&sent)
+        .map(|(labels, one)| (labels.as_slice(), one.count))
+        .collect();
+    text.counter(
+        "rat_things_aws_requests_total",
+        "Requests that this process sent to AWS, not its workers; each attempt counts.",
+        &samples,
     );
 }

@@ -44,7 +44,11 @@ impl Account {
         let core = Core {
             store: Arc::new(DynamoStore::new(&place.clients, &place.places)),
             blobs: Arc::new(S3Blobs::new(&place.clients, &place.places)),
-            secrets: Arc::new(ManagedSecrets::new(&place.clients, &place.places.table)),
+            secrets: Arc::new(ManagedSecrets::new(
+                &place.clients,
+                &place.places.table,
+                &place.places.bucket,
+            )),
             clock: Arc::new(SystemClock),
             ids: Arc::new(SystemIds),
             bell: Arc::new(LocalBell::new(dir.path().to_owned())),

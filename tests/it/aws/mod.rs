@@ -6,8 +6,9 @@ mod calls;
 mod costs;
 mod emulators;
 mod faults;
+mod fsck;
 mod session;
 mod setup;
-mod stand;
+pub(crate) mod stand;
 
 pub(crate) use self::emulators::{moto, place};

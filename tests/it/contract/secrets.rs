@@ -111,14 +111,17 @@ mod memory {
 }
 
 mod managed {
+    use rat_things::backend::aws::client::{AwsClients, AwsOptions};
     use rat_things::backend::aws::secrets::ManagedSecrets;
+    use rat_things::engine::ports::{SecretError, Secrets};
 
     use crate::aws::place;
+    use crate::aws::stand::proxy::{Fault, Proxy, Rule, When};
 
     /// Values of a deployment that no other test has.
     fn secrets() -> ManagedSecrets {
         let place = place();
-        ManagedSecrets::new(&place.clients, &place.places.table)
+        ManagedSecrets::new(&place.clients, &place.places.table, &place.places.bucket)
     }
 
     #[tokio::test]
@@ -134,6 +137,39 @@ mod managed {
     #[tokio::test]
     async fn a_scope_is_erased_whole_and_alone() {
         super::a_scope_is_erased_whole_and_alone(&secrets()).await;
+    }
+
+    /// Secrets Manager lists a new value minutes later.
+    #[tokio::test]
+    async fn a_value_that_is_not_listed_yet_is_erased_all_the_same() {
+        let place = place();
+        let nothing = Rule {
+            operation: "ListSecrets",
+            when: When::Every,
+            fault: Fault::Says(r#"{"SecretList":[]}"#),
+        };
+        let proxy = Proxy::before(place.others, vec![nothing]).expect("a port");
+        let options = AwsOptions {
+            endpoint_url: Some(proxy.url()),
+            ..place.options.clone()
+        };
+        let clients = AwsClients::connect(&options).await.expect("a region");
+        let places = &place.places;
+        let secrets = ManagedSecrets::new(&clients, &places.table, &places.bucket);
+        let at = super::stored(&secrets, "sess_a").await;
+        let kept = super::stored(&secrets, "sess_b").await;
+        secrets
+            .erase(&super::scope("sess_a"))
+            .await
+            .expect("erased");
+        assert_eq!(proxy.applied(), [1]);
+        let gone = super::read(&secrets, "sess_a", &at).await;
+        assert!(matches!(gone, Err(SecretError::Missing(_))), "{gone:?}");
+        let kept = super::read(&secrets, "sess_b", &kept).await;
+        assert_eq!(kept.as_deref(), Ok(super::VALUE));
+        let marks = clients.s3().list_objects_v2().bucket(&places.bucket);
+        let marks = marks.send().await.expect("a list");
+        assert_eq!(marks.contents().len(), 1, "{marks:?}");
     }
 }
 

@@ -7,7 +7,11 @@ use crate::engine::ports::BlobError;
 
 impl S3Blobs {
     /// Removes the newest version of an object, if it was stored before then (Unix ms). One that is stored meanwhile stays.
-    pub(super) async fn remove_old(&self, name: &str, before_ms: u64) -> Result<bool, BlobError> {
+    pub(in crate::backend::aws) async fn remove_old(
+        &self,
+        name: &str,
+        before_ms: u64,
+    ) -> Result<bool, BlobError> {
         let Some(head) = self.head(name).await? else {
             return Ok(false);
         };

@@ -67,7 +67,7 @@ struct Head {
 }
 
 /// The namespace of a scope. Both parts must be names.
-fn prefix(scope: &BlobScope) -> Result<String, BlobError> {
+pub(super) fn prefix(scope: &BlobScope) -> Result<String, BlobError> {
     for part in [&scope.owner, &scope.session] {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
         if part.is_empty() || part.starts_with('.') || !part.bytes().all(plain) {
@@ -91,7 +91,7 @@ fn name(scope: &BlobScope, sha256: &str) -> Result<String, BlobError> {
 }
 
 /// What a request means to the engine that did not do as asked. What may have happened is put again: its name is its content.
-fn sort(fault: Fault) -> BlobError {
+pub(super) fn sort(fault: Fault) -> BlobError {
     let broken = |kind| BlobError::Broken {
         fault: kind,
         message: fault.to_string(),

@@ -5,10 +5,11 @@ use aws_sdk_ec2::types::Filter;
 use super::account::Account;
 use super::deed::{Deeds, Outcome};
 use super::deployment::DEPLOYMENT_TAG;
+use super::program::PREFIX;
 use crate::backend::aws::blobs::sweep::sweep;
 use crate::backend::aws::calls::{Purpose, for_purpose};
 use crate::backend::aws::fault::Fault;
-use crate::backend::aws::secrets::ManagedSecrets;
+use crate::backend::aws::secrets::{MARKS, ManagedSecrets};
 
 /// States of machines that are not gone.
 const THERE: [&str; 5] = ["pending", "running", "shutting-down", "stopping", "stopped"];
@@ -100,7 +101,8 @@ impl Account {
     }
 
     fn secrets(&self) -> ManagedSecrets {
-        ManagedSecrets::new(&self.clients, &self.deployment.name)
+        let bucket = self.deployment.bucket();
+        ManagedSecrets::new(&self.clients, &self.deployment.name, &bucket)
     }
 
     async fn machines(&self) -> Result<Vec<String>, Fault> {
@@ -134,7 +136,7 @@ impl Account {
         }
     }
 
-    /// Programs are no data.
+    /// Programs are no data, and names of secrets are counted as secrets.
     async fn has_content(&self) -> Result<bool, Fault> {
         let (mut key, mut version) = (None, None);
         loop {
@@ -152,7 +154,7 @@ impl Account {
                 Err(fault) => return Err(fault),
             };
             let mut keys = page.versions().iter().filter_map(|one| one.key());
-            if keys.any(|key| !key.starts_with(super::program::PREFIX)) {
+            if keys.any(|key| !key.starts_with(PREFIX) && !key.starts_with(MARKS)) {
                 return Ok(true);
             }
             if page.is_truncated() != Some(true) {

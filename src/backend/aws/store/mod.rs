@@ -24,7 +24,7 @@ use crate::engine::ports::{
 };
 
 /// What passes by itself is waited for so long.
-const PATIENCE: Duration = Duration::from_secs(15);
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Where the records are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,6 +118,12 @@ impl Store for DynamoStore {
     async fn range(&self, range: &Range) -> Result<Page, StoreError> {
         range.check_rules()?;
         self.read_range(range).await
+    }
+
+    async fn keys(&self, range: &Range) -> Result<(Vec<Key>, bool), StoreError> {
+        range.check_rules()?;
+        let (rows, more) = self.read_rows(range).await?;
+        Ok((rows.into_iter().map(|row| row.key).collect(), more))
     }
 
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {

@@ -79,16 +79,19 @@ impl DynamoStore {
     }
 
     pub(super) async fn read_range(&self, range: &Range) -> Result<Page, StoreError> {
-        let mut page = Page {
-            records: Vec::new(),
-            more: false,
-        };
+        let (rows, more) = self.read_rows(range).await?;
+        let records = self.whole(rows).await?;
+        Ok(Page { records, more })
+    }
+
+    /// Rows without values that are elsewhere, and whether there are more.
+    pub(super) async fn read_rows(&self, range: &Range) -> Result<(Vec<Row>, bool), StoreError> {
         if range
             .until
             .as_ref()
             .is_some_and(|until| *until <= range.from)
         {
-            return Ok(page);
+            return Ok((Vec::new(), false));
         }
         let purpose = match range.partition.starts_with("A/") {
             true => Purpose::Agenda,
@@ -112,10 +115,9 @@ impl DynamoStore {
                 break;
             }
         }
-        page.more = rows.len() > range.limit;
+        let more = rows.len() > range.limit;
         rows.truncate(range.limit);
-        page.records = self.whole(rows).await?;
-        Ok(page)
+        Ok((rows, more))
     }
 
     fn query(

@@ -13,6 +13,11 @@ pub(super) fn to(request: &Message, fault: &Fault) -> Vec<u8> {
     }
 }
 
+/// An answer as a service gives it that knows no better.
+pub(super) fn said(body: &str) -> Vec<u8> {
+    message(200, "application/x-amz-json-1.1", body)
+}
+
 fn dynamodb(fault: &Fault) -> Vec<u8> {
     let (status, code) = match fault {
         Fault::Throttle => (400, "ThrottlingException"),
@@ -21,9 +26,11 @@ fn dynamodb(fault: &Fault) -> Vec<u8> {
         Fault::Conflict => (400, "TransactionConflictException"),
         Fault::Precondition => (400, "ConditionalCheckFailedException"),
         Fault::Expired => (400, "ExpiredTokenException"),
-        Fault::Internal | Fault::DropRequest | Fault::DropAnswer | Fault::Delay(_) => {
-            (500, "InternalServerError")
-        }
+        Fault::Internal
+        | Fault::DropRequest
+        | Fault::DropAnswer
+        | Fault::Delay(_)
+        | Fault::Says(_) => (500, "InternalServerError"),
     };
     let mut body = json!({
         "__type": format!("com.amazonaws.dynamodb.v20120810#{code}"),
@@ -50,9 +57,11 @@ fn s3(request: &Message, fault: &Fault) -> Vec<u8> {
         Fault::Conflict | Fault::Cancelled(_) => (409, "ConditionalRequestConflict"),
         Fault::Precondition => (412, "PreconditionFailed"),
         Fault::Expired => (400, "ExpiredToken"),
-        Fault::Internal | Fault::DropRequest | Fault::DropAnswer | Fault::Delay(_) => {
-            (500, "InternalError")
-        }
+        Fault::Internal
+        | Fault::DropRequest
+        | Fault::DropAnswer
+        | Fault::Delay(_)
+        | Fault::Says(_) => (500, "InternalError"),
     };
     let body = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{code}</Code><Message>{code} by the fault proxy</Message></Error>"

@@ -37,6 +37,8 @@ pub(crate) enum Fault {
     Internal,
     /// The credentials are too old.
     Expired,
+    /// It gets nowhere, and this is the answer, in JSON.
+    Says(&'static str),
 }
 
 /// A rule: the first one that applies to a request decides.
@@ -117,6 +119,7 @@ fn act(request: &Message, fault: Option<Fault>, upstream: SocketAddr) -> Reply {
             std::thread::sleep(delay);
             pass(request, upstream)
         }
+        Some(Fault::Says(body)) => Reply::Bytes(answers::said(body)),
         Some(fault) => Reply::Bytes(answers::to(request, &fault)),
     }
 }
