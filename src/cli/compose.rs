@@ -130,7 +130,7 @@ pub enum World {
     /// In the data directory.
     Here(Arc<SqliteStore>),
     /// In an AWS account.
-    Aws(AwsWorld),
+    Aws(Box<AwsWorld>),
 }
 
 /// An AWS account, as far as commands care.
@@ -243,11 +243,11 @@ async fn open_aws(
         core,
         owner: owner_of(&principal),
         places,
-        world: World::Aws(AwsWorld {
+        world: World::Aws(Box::new(AwsWorld {
             shown,
             clients,
             records,
-        }),
+        })),
     })
 }
 

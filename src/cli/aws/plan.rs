@@ -38,6 +38,7 @@ pub async fn run(context: &mut Context, args: &Args) -> Result<(), CliError> {
                 standing: Standing::Hidden,
                 found: Some(format!("{}; see --binary", error.message)),
                 wanted: "uploaded".to_owned(),
+                loses: false,
             }),
             Err(error) => return Err(error),
         }

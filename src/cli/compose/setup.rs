@@ -12,6 +12,7 @@ use crate::backend::aws::setup::deployment::{Architecture, Deployment};
 use crate::backend::aws::setup::desired::Kind;
 use crate::backend::aws::setup::plan::{self, Step};
 use crate::backend::aws::setup::program::{Program, ProgramError};
+use crate::backend::aws::setup::rules::HARM;
 use crate::cli::config::{AwsSettings, Settings};
 use crate::cli::out::{CliError, codes};
 
@@ -84,6 +85,8 @@ pub struct Line {
     pub found: Option<String>,
     /// What it should be.
     pub wanted: String,
+    /// Content is lost as long as it is like this.
+    pub loses: bool,
 }
 
 /// Something that was done to the account, or was to be.
@@ -260,6 +263,7 @@ impl Setup {
             standing,
             found,
             wanted: "uploaded".to_owned(),
+            loses: false,
         })
     }
 
@@ -387,6 +391,7 @@ fn line(step: Step) -> Line {
             plan::Standing::Fixed => Standing::Fixed,
             plan::Standing::Unseen => Standing::Hidden,
         },
+        loses: step.found.as_ref().is_some_and(|is| is.contains(HARM)),
         found: step.found,
         wanted: step.wanted,
     }

@@ -7,12 +7,8 @@ use crate::cli::out::Kind;
 
 /// Table, bucket, and what is for workers on instances.
 const FOR_WORKERS: [&str; 2] = ["security group", "launch template"];
-/// Properties without which something will not work, or will be lost.
-const GRAVE: [(&str, &str); 3] = [
-    ("table", "key"),
-    ("bucket", "region"),
-    ("bucket", "lifecycle"),
-];
+/// Properties without which nothing works.
+const GRAVE: [(&str, &str); 2] = [("table", "key"), ("bucket", "region")];
 
 /// Who asks, and whether the deployment is as it should be; as far as one needs the other.
 pub(super) async fn all(context: &Context) -> Vec<Check> {
@@ -84,7 +80,7 @@ fn absent(resource: &'static str, name: &str) -> Check {
 fn deviation(line: &Line) -> Option<Check> {
     let found = line.found.as_deref().unwrap_or("not set");
     let differs = || format!("{} is {found:?}, not {:?}", line.property, line.wanted);
-    let grave = GRAVE.contains(&(line.resource, line.property));
+    let grave = line.loses || GRAVE.contains(&(line.resource, line.property));
     let check = match line.standing {
         Standing::Right => return None,
         Standing::Hidden => {
@@ -148,6 +144,7 @@ mod tests {
             standing,
             found: (standing != Standing::Create).then(|| "is".to_owned()),
             wanted: "wanted".to_owned(),
+            loses: property == "lifecycle",
         }
     }
 

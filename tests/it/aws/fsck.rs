@@ -64,7 +64,7 @@ impl Account {
         let created = self.core.create_session(&self.owner, Some(key), &params);
         let session = created.await.expect("a session").session;
         let events = [InputEvent::Message(MessageInput {
-            input: vec![InputMessage::text(&format!("hello {key}"))],
+            input: vec![InputMessage::text(format!("hello {key}"))],
             delivery: None,
         })];
         let sent = self.core.send(&self.owner, &session, key, &events).await;

@@ -116,7 +116,8 @@ mod managed {
     use rat_things::engine::ports::{SecretError, Secrets};
 
     use crate::aws::place;
-    use crate::aws::stand::proxy::{Fault, Proxy, Rule, When};
+    use crate::aws::stand::proxy::{Fault, Proxy, Rule};
+    use crate::aws::stand::when::When;
 
     /// Values of a deployment that no other test has.
     fn secrets() -> ManagedSecrets {

@@ -17,7 +17,7 @@ pub mod operations;
 pub mod plan;
 pub mod policy;
 pub mod program;
-mod rules;
+pub mod rules;
 pub mod template;
 pub mod unmake;
 

@@ -14,6 +14,9 @@ use crate::backend::aws::fault::Fault;
 
 pub(super) use aws_sdk_s3::types::LifecycleRule as Rule;
 
+/// What a rule of somebody else does that loses content, in words.
+pub const HARM: &str = "ends or moves what records name";
+
 /// A bucket's lifecycle rules in words.
 pub(super) fn words(rules: &[Rule]) -> String {
     let on = || rules.iter().filter(|rule| is_on(rule));
@@ -39,9 +42,7 @@ pub(super) fn words(rules: &[Rule]) -> String {
     }
     for rule in on().filter(|rule| takes_what_is_current(rule)) {
         let id = rule.id().unwrap_or("without a name");
-        said.push_str(&format!(
-            ", and rule {id:?} ends or moves what records name"
-        ));
+        said.push_str(&format!(", and rule {id:?} {HARM}"));
     }
     said
 }
