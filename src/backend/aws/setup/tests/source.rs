@@ -52,8 +52,8 @@ fn first_of_chain(code: &str) -> Option<String> {
         if !rest[..=name_from].ends_with('.') {
             return None;
         }
-        // `.into_paginator().send()` ends one request, not two.
-        if arguments.is_empty() && name != "into_paginator" {
+        // These change how a request is sent: `.into_paginator().send()` is one, not two.
+        if arguments.is_empty() && !["into_paginator", "customize"].contains(&name) {
             return Some(name.to_owned());
         }
         rest = &rest[..name_from];
@@ -84,10 +84,17 @@ fn calls_are_found_through_their_arguments() {
             .limit(3)
             .into_paginator();
         let e = client.list_secrets().into_paginator().send();
+        let f = client.put_object().body(b).customize().config_override(c).send();
         let c = request.send().await;
         channel(4).send();";
     assert_eq!(
         in_text(text),
-        ["get_item", "list_secrets", "query", "list_secrets"]
+        [
+            "get_item",
+            "list_secrets",
+            "put_object",
+            "query",
+            "list_secrets"
+        ]
     );
 }
