@@ -2,13 +2,20 @@
 //!
 //! None is AWS. What they get wrong, as far as it matters here, is said by the tests it matters to.
 
+mod account;
 mod calls;
 mod costs;
+mod crowd;
 mod emulators;
 mod faults;
 mod fsck;
 mod session;
 mod setup;
 pub(crate) mod stand;
+mod kills;
+mod session;
+mod setup;
+mod sound;
+mod stand;
 
 pub(crate) use self::emulators::{moto, place};

@@ -2,12 +2,12 @@
 //!
 //! Each test has data directories of its own, the demo model, and the real sandbox. `RAT_THINGS_TEST_SEED` repeats a plan.
 
-mod dice;
+pub(crate) mod dice;
 mod instant;
-mod processes;
-mod rat;
-mod records;
-mod transcript;
+pub(crate) mod processes;
+pub(crate) mod rat;
+pub(crate) mod records;
+pub(crate) mod transcript;
 mod verdict;
 
 mod adopted;

@@ -31,6 +31,7 @@ pub fn until<T>(what: impl Fn() -> String, mut look: impl FnMut() -> Option<T>) 
 /// A data directory, and the program that works in it.
 pub struct Rat {
     dir: TempDir,
+    environment: Vec<(&'static str, String)>,
 }
 
 impl Rat {
@@ -44,11 +45,23 @@ impl Rat {
             .prefix("rat-kill-")
             .tempdir()
             .expect("a temporary directory");
-        let rat = Rat { dir };
+        let rat = Rat {
+            dir,
+            environment: Vec::new(),
+        };
         std::fs::create_dir(rat.config()).expect("created");
         let text = format!("[profile.default]\nprovider.kind = \"demo\"\n{profile}\n");
         std::fs::write(rat.config().join("config.toml"), text).expect("written");
         rat
+    }
+
+    /// The same, with more variables in its environment.
+    pub fn with_environment(
+        mut self,
+        variables: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> Rat {
+        self.environment.extend(variables);
+        self
     }
 
     fn config(&self) -> PathBuf {
@@ -75,6 +88,7 @@ impl Rat {
             .env_clear()
             .env("PATH", path)
             .envs(self.variables())
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .args(args);
         command.current_dir("/").stdin(Stdio::null());
         command
