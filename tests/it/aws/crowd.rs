@@ -27,7 +27,7 @@ use super::{place, sound};
 const SESSIONS: usize = 1_000;
 const DAEMONS: usize = 3;
 /// One of so many gets a second message.
-const TALKATIVE: usize = 5;
+const TALKATIVE: usize = 10;
 /// Runs of one daemon at the same time.
 const RUNS: usize = 32;
 /// Requests of clients at the same time.
