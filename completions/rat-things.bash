@@ -133,6 +133,9 @@ _rat__things() {
             rat__things__subcmd__runs,show)
                 cmd="rat__things__subcmd__runs__subcmd__show"
                 ;;
+            rat__things__subcmd__runs,stop)
+                cmd="rat__things__subcmd__runs__subcmd__stop"
+                ;;
             rat__things__subcmd__sessions,answer)
                 cmd="rat__things__subcmd__sessions__subcmd__answer"
                 ;;
@@ -1622,7 +1625,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__runs)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help list show release"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help list show release stop"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1660,7 +1663,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__runs__subcmd__list)
-            opts="-P -o -q -v -h --all-active --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --all-active --machines --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1749,6 +1752,44 @@ _rat__things() {
             ;;
         rat__subcmd__things__subcmd__runs__subcmd__show)
             opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rat__subcmd__things__subcmd__runs__subcmd__stop)
+            opts="-P -o -q -v -h --all --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

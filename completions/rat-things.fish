@@ -798,29 +798,30 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l no-input -d 'Never ask; fail where an answer would be needed'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
 json\t'The Agents API resource: indented on a terminal, one line elsewhere'
 jsonl\t'One JSON object a line, each flushed when it is complete'
 yaml\t'The same value as `json`, as YAML'
 id\t'Ids only, one a line'"
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
 always\t'Even in a pipe'
 never\t'Not at all'"
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l json -d 'The same as `-o json`'
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s v -l verbose -d 'Say more on standard error; repeat for still more'
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l no-input -d 'Never ask; fail where an answer would be needed'
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -s h -l help -d 'Print help'
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -f -a "list" -d 'List a Session\'s Runs, or those that are active anywhere'
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -f -a "show" -d 'Show one Run'
-complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release" -f -a "release" -d 'End a quarantine: you vouch that the Run\'s worker is gone'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -f -a "list" -d 'List a Session\'s Runs, those that are active anywhere, or machines'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -f -a "show" -d 'Show one Run'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -f -a "release" -d 'End a quarantine: you vouch that the Run\'s worker is gone'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -f -a "stop" -d 'Fence every Run and end every worker and machine'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l limit -d 'Entries at most' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l after -d 'Continue behind this id' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l order -d 'Which end comes first: asc, the oldest; or desc, the newest' -r -f -a "asc\t'Oldest first'
@@ -838,6 +839,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_s
 always\t'Even in a pipe'
 never\t'Not at all'"
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l all-active -d 'Runs of every Session that hold a lease or are in quarantine'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l machines -d 'Machines that exist for Sessions, of every owner: how old each is, and what it cost'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l all -d 'Everything, page by page'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
@@ -888,6 +890,28 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l no-input -d 'Never ask; fail where an answer would be needed'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -l all -d 'Everything; there is no other choice'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -l yes -d 'Do not ask'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'

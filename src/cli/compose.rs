@@ -1,6 +1,7 @@
 //! Names the concrete backends; no other face file may, but those below this one.
 
 pub mod account;
+mod machines;
 mod requests;
 pub mod setup;
 mod workers;
@@ -16,13 +17,11 @@ use super::config::{
 use super::deployed::Deployed;
 use super::out::{CliError, codes};
 use crate::api::Extension;
-use crate::backend::aws::blobs::S3Blobs;
 use crate::backend::aws::caller::{RememberedIdentity, forget};
 use crate::backend::aws::client::AwsClients;
 use crate::backend::aws::identity::StsIdentity;
 use crate::backend::aws::inventory::AwsInventory;
-use crate::backend::aws::secrets::ManagedSecrets;
-use crate::backend::aws::store::{self as aws_store, DynamoStore};
+use crate::backend::aws::store as aws_store;
 use crate::backend::harness::responses::{self, ResponsesHarness, patch};
 use crate::backend::key::KeySource;
 use crate::backend::local::archive::{TarZstdReader, TarZstdWriter};
@@ -50,8 +49,9 @@ use crate::engine::ports::{
     Principal,
 };
 
+pub use machines::{Machine, ThisMachine, execution, is_on_machine, machine, read_provider_key};
 pub use requests::{requests, requests_to_aws};
-pub use workers::{DaemonLine, Reports, Told, WorkerPool, worker_pool};
+pub use workers::{DaemonLine, Reports, Told, WorkerPool, compute, worker_pool};
 
 /// The binary's private roles, taken before any option is parsed: PID 1 of a sandbox, and the patch tool inside one.
 pub fn hidden() -> Option<ExitCode> {
@@ -225,20 +225,7 @@ async fn open_aws(
         records.bucket,
         clients.region()
     );
-    let core = Core {
-        store: Arc::new(DynamoStore::new(&clients, &records)),
-        blobs: Arc::new(S3Blobs::new(&clients, &records)),
-        secrets: Arc::new(ManagedSecrets::new(
-            &clients,
-            &aws.deployment,
-            &records.bucket,
-        )),
-        clock: Arc::new(SystemClock),
-        ids: Arc::new(SystemIds),
-        // Wakes who is on this machine; everybody else looks at the agenda.
-        bell: Arc::new(LocalBell::new(places.run())),
-        settings: engine_settings(settings),
-    };
+    let core = machines::core(settings, aws, &clients, &records, &places);
     Ok(Local {
         core,
         owner: owner_of(&principal),
@@ -419,12 +406,13 @@ pub fn model(settings: &Settings) -> Result<Arc<dyn Model>, CliError> {
         ProviderKind::Demo => Ok(Arc::new(DemoModel)),
         ProviderKind::Responses => {
             let provider = &settings.provider;
-            let key = match &provider.api_key_command {
-                Some(argv) => KeySource::Command {
+            let key = match (&provider.api_key, &provider.api_key_command) {
+                (Some(key), _) => KeySource::Given(key.clone()),
+                (None, Some(argv)) => KeySource::Command {
                     command: shell_words(argv),
                     timeout_ms: KEY_COMMAND_MS,
                 },
-                None => KeySource::Env {
+                (None, None) => KeySource::Env {
                     name: provider.api_key_env.clone(),
                 },
             };

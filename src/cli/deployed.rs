@@ -81,6 +81,9 @@ impl Deployed {
         };
         let loaded = local.core.load_owned(&local.owner, &id).await?;
         let lease = loaded.head.fence.lease.as_ref();
+        if lease.is_some_and(|lease| compose::is_on_machine(&lease.execution)) {
+            return Ok(true);
+        }
         let worker = lease.and_then(|lease| compose::is_alive(process_of(&lease.execution.0)));
         Ok(worker == Some(true) || daemon::running(&local.places).is_some())
     }

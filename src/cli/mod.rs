@@ -17,6 +17,7 @@ mod fsck;
 mod input;
 mod key;
 mod keys;
+mod machine;
 mod new_file;
 pub mod out;
 mod outbox;
@@ -116,6 +117,9 @@ pub enum Command {
     /// A worker of a daemon; speaks with it over its standard streams
     #[command(hide = true)]
     Worker,
+    /// The worker of a machine that was launched for one Session
+    #[command(hide = true)]
+    Machine(machine::Args),
 }
 
 impl Cli {
@@ -250,6 +254,7 @@ fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
             Command::Fsck(args) => fsck::run(context, &args).await,
             Command::Config(command) => config::run(context, command),
             Command::Worker => worker::run(context).await,
+            Command::Machine(args) => machine::run(context, &args).await,
             // Answered before there was a configuration.
             Command::Completions(_) | Command::Version(_) | Command::Help(_) => Ok(()),
         }
@@ -262,7 +267,7 @@ fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
 fn works_for_others(command: &Command) -> bool {
     matches!(
         command,
-        Command::Worker | Command::Daemon(daemon::Command::Run(_))
+        Command::Worker | Command::Machine(_) | Command::Daemon(daemon::Command::Run(_))
     )
 }
 

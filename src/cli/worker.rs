@@ -24,6 +24,7 @@ pub async fn run(context: &mut Context) -> Result<(), CliError> {
     })?;
     let local = compose::open(&context.settings).await?;
     let environments = compose::environments(&context.settings, &local.places)?;
+    compose::read_provider_key(&mut context.settings).await?;
     let harness = compose::harness(&context.settings)?;
     let worker = Worker::new(local.core.clone(), harness, Arc::clone(&environments));
     worker.listen();

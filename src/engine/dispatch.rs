@@ -24,7 +24,7 @@ use super::observer::{Looks, Seen, Sign};
 use super::ports::{
     Compute, ComputeError, Environments, ExecutionId, Liveness, RunGrant, StoreError,
 };
-use super::recover::{Step, charge_attempt, step};
+use super::recover::{Step, charge_attempt, step, unclaim};
 use super::settle::{CALLS_PER_COMMIT, Ending, close_some_calls, end_turn};
 use super::turn::{Capture, Failure};
 
@@ -39,6 +39,8 @@ const SCAN_ROWS: usize = 512;
 const IDLE_SCAN_MS: u64 = 2_500;
 /// A Session whose handling failed is left alone this long.
 const RETRY_MS: u64 = 500;
+/// Where there is no machine for a Session, the next one is asked for after this long.
+const SCARCE_MS: u64 = 15_000;
 /// Executions that are nobody's child here are asked about this often.
 const WATCH_MS: u64 = 1_000;
 
@@ -362,7 +364,12 @@ impl Dispatcher {
         let sign = Sign::of(&loaded.head.fence);
         let mut hints = self.hints();
         let unchanged = hints.fences.unchanged(session, sign, asked, Instant::now());
-        u64::try_from(unchanged.as_millis()).unwrap_or(u64::MAX)
+        let silent_ms = u64::try_from(unchanged.as_millis()).unwrap_or(u64::MAX);
+        let lease = loaded.head.fence.lease.as_ref();
+        let starting = lease.filter(|lease| lease.renewals == 0);
+        // Whoever is only being started can't have said anything.
+        let starting_ms = starting.map_or(0, |lease| self.compute.starting_ms(&lease.execution));
+        silent_ms.saturating_sub(starting_ms)
     }
 
     /// An agenda entry that came due too early goes to where the Session is due, or where its Run is looked at again.
@@ -418,7 +425,8 @@ impl Dispatcher {
         let Some(turn) = &loaded.head.turn else {
             return Ok(true);
         };
-        let execution = match self.compute.reserve(session.as_str()).await {
+        let last = loaded.head.fence.last.as_ref();
+        let execution = match self.compute.reserve(session.as_str(), last).await {
             Ok(execution) => execution,
             // Everything stays due; the agenda is read again soon.
             Err(ComputeError::Full) => {
@@ -427,19 +435,19 @@ impl Dispatcher {
             }
             Err(error) => {
                 let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
-                draft.head.last_error = Some(error.to_string());
-                charge_attempt(&mut draft, &self.core.settings, &error.to_string());
+                self.charge(&mut draft, &error);
                 self.seal(draft).await?;
                 return Ok(true);
             }
         };
+        let starting_ms = self.compute.starting_ms(&execution);
         let attending = self.core.attending(session, turn).await?;
         let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
         let generation = claim(
             &mut draft,
             &attending,
             execution.clone(),
-            self.core.settings.lease_ms,
+            self.core.settings.lease_ms + starting_ms,
         )?;
         self.seal(draft).await?;
         self.counts.claimed.one();
@@ -478,14 +486,31 @@ impl Dispatcher {
             return Ok(false);
         }
         let mut draft = Draft::of(session, &loaded, self.core.clock.now_ms());
-        let why = error.to_string();
         if draft.head.fence.release().is_ok() {
-            draft.head.last_error = Some(why.clone());
-            charge_attempt(&mut draft, &self.core.settings, &why);
+            // Nothing is there that could go on.
+            draft.head.fence.last = None;
+            self.charge(&mut draft, error);
         }
         self.seal(draft).await?;
         self.counts.not_started.one();
         Ok(true)
+    }
+
+    /// No worker started: the Turn pays for it with an attempt, unless it is nobody's fault. Then it only waits, as long as this
+    /// dispatcher remembers.
+    fn charge(&self, draft: &mut Draft, error: &ComputeError) {
+        let why = error.to_string();
+        draft.head.last_error = Some(why.clone());
+        match error {
+            ComputeError::Scarce(_) => {
+                unclaim(draft);
+                let later = Instant::now() + Duration::from_millis(SCARCE_MS);
+                self.hints().later.insert(draft.session.clone(), later);
+            }
+            ComputeError::Full | ComputeError::Failed(_) | ComputeError::Unknown(_) => {
+                charge_attempt(draft, &self.core.settings, &why);
+            }
+        }
     }
 
     /// Too many workers were lost even over saving the outputs: the Turn ends without one.

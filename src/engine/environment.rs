@@ -84,6 +84,17 @@ pub fn abandoned(draft: &mut Draft) {
     }
 }
 
+/// The machine that held it ends, and its files with it.
+pub fn ended(draft: &mut Draft) {
+    use EnvironmentStatus::{Connected, Ready, Suspended};
+    if matches!(
+        draft.head.environment_status,
+        Some(Connected | Ready | Suspended)
+    ) {
+        turned(draft, EnvironmentStatus::Disconnected, None);
+    }
+}
+
 fn turned(draft: &mut Draft, status: EnvironmentStatus, why: Option<(String, String)>) {
     // Nobody reads a deleted Session's journal, and nothing is written behind its end (I14).
     if draft.head.deleted_ms.is_some() {

@@ -49,6 +49,9 @@ pub struct Fence {
     /// Present while a former Run's worker can't be accounted for.
     #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
     pub quarantine: Option<Quarantine>,
+    /// Where the last Run gave its lease back: its worker may still have the Session's environment, and wait for more.
+    #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<ExecutionId>,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -144,6 +147,7 @@ impl Fence {
     ) -> Result<Generation, RunRefusal> {
         next(self.state(), RunEvent::Claim)?;
         self.generation += 1;
+        self.last = None;
         self.lease = Some(Lease {
             execution,
             until_ms,
@@ -165,7 +169,7 @@ impl Fence {
     /// The live Run ends by its own commit.
     pub fn release(&mut self) -> Result<(), RunRefusal> {
         next(self.state(), RunEvent::Release)?;
-        self.lease = None;
+        self.last = self.lease.take().map(|lease| lease.execution);
         Ok(())
     }
 

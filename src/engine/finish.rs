@@ -40,7 +40,11 @@ impl Live {
         if opens || !turn.calls.is_empty() {
             self.commit_ops(std::mem::take(&mut last_ops)).await?;
         }
-        let (capture, artifacts) = self.capture(turn.number, environment).await?;
+        let (capture, artifacts) = self.capture(turn.number, environment.clone()).await?;
+        // Whoever only looked for outputs may have found that all files are gone: that is told now, or never.
+        let seen = environment.map(|environment| environment.seen(&self.loaded.head));
+        let lost = |op: &Op| matches!(op, Op::Opened { lost: true });
+        last_ops.extend(seen.unwrap_or_default().into_iter().filter(lost));
         let last = artifacts.len().saturating_sub(ARTIFACTS_IN_LAST_COMMIT);
         for (at, some) in artifacts[..last].chunks(ARTIFACTS_PER_COMMIT).enumerate() {
             let first = at * ARTIFACTS_PER_COMMIT;

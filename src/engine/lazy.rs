@@ -1,5 +1,6 @@
 //! An environment that is opened when the first command needs it: a Turn without commands pays nothing for it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -35,6 +36,8 @@ pub struct LazyEnvironment {
     bell: Arc<dyn Bell>,
     session: SessionId,
     opened: OnceCell<Opened>,
+    /// That it was opened was told by [`LazyEnvironment::seen`].
+    noted: AtomicBool,
     /// What commands met since it was last asked for.
     troubles: Mutex<Vec<Trouble>>,
 }
@@ -57,6 +60,7 @@ impl LazyEnvironment {
             bell: Arc::clone(&worker.core.bell),
             session: session.clone(),
             opened: OnceCell::new(),
+            noted: AtomicBool::new(false),
             troubles: Mutex::default(),
         })
     }
@@ -66,11 +70,11 @@ impl LazyEnvironment {
         self.opened.get().map(|opened| opened.created)
     }
 
-    /// What was seen of it since this was last asked, as operations to record; `noted` remembers that it was opened.
-    pub(super) fn seen(&self, head: &Head, noted: &mut bool) -> Vec<Op> {
+    /// What was seen of it since this was last asked, as operations to record.
+    pub(super) fn seen(&self, head: &Head) -> Vec<Op> {
         let mut ops = Vec::new();
         if let Some(created) = self.opened()
-            && !std::mem::replace(noted, true)
+            && !self.noted.swap(true, Ordering::SeqCst)
         {
             // An environment that had been opened before and had to be created again has lost its files.
             let known = head.environment_opened;

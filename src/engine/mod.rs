@@ -3,6 +3,7 @@
 //! Read the nouns first ([`session`], [`turn`], [`item`], [`input`], [`fence`], [`delivery`]), then the journey in this order:
 //! [`accept`] (with [`prepare`]), [`dispatch`] (with [`agenda`] and [`claim`]), [`run`] (with [`work`]), [`observe`], [`settle`]
 //! (with [`finish`]), [`deliver`] (with [`outbox`]), [`recover`], and [`erase`] at the very end.
+//! [`post`] is a worker that has a machine to itself; [`reap`] ends machines that nobody needs, and [`halt`] everything.
 //! [`draft`] is the one way in which anything is ever changed; [`check`] states what must hold of the records that result.
 //! What an owner keeps in no Session ([`files`], [`vaults`], [`credentials`], [`templates`]) stands on [`owned`], and is erased by
 //! [`chores`].
@@ -38,6 +39,7 @@ pub mod files;
 pub mod finish;
 pub mod foretaste;
 pub mod fsck;
+pub mod halt;
 pub mod history;
 pub mod ids;
 pub mod input;
@@ -57,8 +59,11 @@ pub mod overhearing;
 pub mod owned;
 pub mod ports;
 pub mod position;
+pub mod post;
 pub mod prepare;
+pub mod reached;
 pub mod read;
+pub mod reap;
 pub mod receipt;
 mod recent;
 pub mod recover;

@@ -144,14 +144,6 @@ pub fn charge_attempt(draft: &mut Draft, settings: &Settings, why: &str) {
     if turn.attempts > 1 {
         turn.not_before_ms = now_ms + pause_ms(turn.attempts);
     }
-    for pending in draft
-        .head
-        .pending
-        .iter_mut()
-        .filter(|p| p.turn == turn.number)
-    {
-        pending.claimed = 0;
-    }
     if turn.doomed.is_none() && turn.attempts >= settings.turn_attempts {
         let message = format!(
             "given up after {} attempts without progress: {why}",
@@ -161,6 +153,19 @@ pub fn charge_attempt(draft: &mut Draft, settings: &Settings, why: &str) {
             code: "internal_error".into(),
             message,
         });
+    }
+    unclaim(draft);
+}
+
+/// What was claimed for the active Turn is claimed again by the next Run.
+pub fn unclaim(draft: &mut Draft) {
+    let Some(number) = draft.head.turn.as_ref().map(|turn| turn.number) else {
+        return;
+    };
+    for pending in draft.head.pending.iter_mut() {
+        if pending.turn == number {
+            pending.claimed = 0;
+        }
     }
 }
 

@@ -133,6 +133,12 @@ impl Worker {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Has the Runs of this Session look at its head, as a ring would.
+    pub fn nudge(&self, session: &SessionId) {
+        let listening = self.rung().get(session).cloned().unwrap_or_default();
+        listening.iter().for_each(|notify| notify.notify_one());
+    }
+
     fn stop_listening(&self, session: &SessionId, notify: &Arc<Notify>) {
         let mut rung = self.rung();
         if let Some(listening) = rung.get_mut(session) {

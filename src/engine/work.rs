@@ -47,7 +47,6 @@ pub(super) struct Desk {
     /// Claimed tool calls: item number and row as claimed.
     calls: HashMap<String, (u64, ItemRow)>,
     environment: Option<Arc<LazyEnvironment>>,
-    environment_noted: bool,
     /// Rows that the gathered operations come to.
     weight: usize,
     /// When a cancelled harness is not waited for any longer.
@@ -179,7 +178,6 @@ impl Live {
             flush_at: None,
             calls: HashMap::new(),
             environment,
-            environment_noted: false,
             weight: 0,
             force_at: None,
             steer,
@@ -485,7 +483,7 @@ impl Live {
         let Some(environment) = &desk.environment else {
             return;
         };
-        let seen = environment.seen(&self.loaded.head, &mut desk.environment_noted);
+        let seen = environment.seen(&self.loaded.head);
         desk.ops.splice(0..0, seen);
     }
 

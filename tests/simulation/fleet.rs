@@ -219,7 +219,11 @@ pub struct SimCompute {
 
 #[async_trait]
 impl Compute for SimCompute {
-    async fn reserve(&self, session: &str) -> Result<ExecutionId, ComputeError> {
+    async fn reserve(
+        &self,
+        session: &str,
+        _last: Option<&ExecutionId>,
+    ) -> Result<ExecutionId, ComputeError> {
         self.life.instant("reserve").await;
         if self.life.shared.strikes(Fault::NoRoom) {
             return Err(ComputeError::Full);

@@ -30,6 +30,8 @@ pub enum Purpose {
     Secret,
     /// Who the caller is.
     Identity,
+    /// Machines for workers.
+    Machine,
     /// Anything else: setting up, looking after.
     Care,
 }
@@ -46,6 +48,7 @@ impl Purpose {
             Purpose::Blob => "blob",
             Purpose::Secret => "secret",
             Purpose::Identity => "identity",
+            Purpose::Machine => "machine",
             Purpose::Care => "care",
         }
     }

@@ -158,6 +158,15 @@ impl AwsClients {
         aws_sdk_secretsmanager::Client::from_conf(config.build())
     }
 
+    /// The same, and nothing is repeated: who launches a machine knows what a repeat means.
+    pub fn machines(&self) -> aws_sdk_ec2::Client {
+        let mut config = aws_sdk_ec2::config::Builder::from(&self.sdk)
+            .retry_config(RetryConfig::disabled())
+            .interceptor(self.calls());
+        config.set_endpoint_url(self.endpoint(self.options.ec2_url.as_ref(), "EC2"));
+        aws_sdk_ec2::Client::from_conf(config.build())
+    }
+
     /// Where a service is, unless it is where AWS has it: what is said of it alone goes before what is said of all.
     fn endpoint(&self, of_service: Option<&String>, name: &str) -> Option<String> {
         let from_environment = || std::env::var(format!("AWS_ENDPOINT_URL_{name}")).ok();

@@ -135,6 +135,13 @@ fn of_service(code: Option<&str>, message: &str, status: u16) -> Fault {
             _,
         )
         | ("", 403) => Fault::Denied(words),
+        // EC2 says so with the status of a failure, though it decided.
+        (code, 500..) if code.starts_with("Insufficient") && code.ends_with("Capacity") => {
+            Fault::Refused {
+                code: code.to_owned(),
+                message: message.to_owned(),
+            }
+        }
         (_, 500..) => Fault::Uncertain(words),
         (code, status) => Fault::Refused {
             code: match code {
@@ -202,6 +209,8 @@ mod tests {
             Fault::Uncertain(_)
         ));
         assert!(told("ValidationException", 400).is("ValidationException"));
+        let full = "InsufficientInstanceCapacity";
+        assert!(told(full, 500).is(full));
     }
 
     #[test]

@@ -209,6 +209,24 @@ fn is_ours(name: &str) -> bool {
     )
 }
 
+/// The value of a secret that an operator made, by its name.
+///
+/// # Errors
+/// There is none of this name, it holds no text, or it can't be read now.
+pub async fn named_value(clients: &AwsClients, name: &str) -> Result<Secret, Fault> {
+    let client = clients.secrets();
+    let get = client.get_secret_value().secret_id(name);
+    let found = for_purpose(Purpose::Secret, get.send()).await;
+    let found = found.map_err(|error| Fault::of(&error))?;
+    found
+        .secret_string()
+        .map(Secret::new)
+        .ok_or(Fault::Refused {
+            code: "NoText".to_owned(),
+            message: "the secret holds no text".to_owned(),
+        })
+}
+
 fn sort(fault: Fault) -> SecretError {
     let broken = |kind| SecretError::Broken {
         fault: kind,

@@ -175,7 +175,11 @@ impl ScriptedCompute {
 
 #[async_trait]
 impl Compute for ScriptedCompute {
-    async fn reserve(&self, session: &str) -> Result<ExecutionId, ComputeError> {
+    async fn reserve(
+        &self,
+        session: &str,
+        _last: Option<&ExecutionId>,
+    ) -> Result<ExecutionId, ComputeError> {
         let mut state = self.state();
         if state.room.is_some_and(|room| state.living() >= room) {
             let called = Called::Reserve(session.to_owned(), None);
@@ -265,7 +269,7 @@ mod tests {
     use super::*;
 
     async fn reserved(compute: &ScriptedCompute, generation: u64) -> RunGrant {
-        let execution = compute.reserve("sess_a").await.expect("room");
+        let execution = compute.reserve("sess_a", None).await.expect("room");
         RunGrant {
             session: "sess_a".to_owned(),
             generation,

@@ -3,57 +3,79 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::Places;
+use super::{Local, machines};
 use crate::backend::local::compute::{
     ProcessCompute, ProcessComputeConfig, WorkerCommand, WorkerCommandLine, WorkerPipe,
     WorkerReports,
 };
 use crate::cli::config::Settings;
+use crate::cli::out::CliError;
 use crate::engine::ports::{Compute, RunGrant};
 
-/// Worker processes of a daemon: this program again, with these arguments.
-pub fn worker_pool(settings: &Settings, places: &Places, args: Vec<String>) -> WorkerPool {
-    WorkerPool(ProcessCompute::new(ProcessComputeConfig {
+/// The workers of a daemon: processes, which are this program again with these arguments, or machines of the account, as the profile says.
+///
+/// # Errors
+/// This very program can't be read, which is what machines run.
+pub async fn worker_pool(
+    settings: &Settings,
+    local: &Local,
+    args: Vec<String>,
+) -> Result<WorkerPool, CliError> {
+    let processes = ProcessCompute::new(ProcessComputeConfig {
         worker: WorkerCommandLine {
             program: PathBuf::from("/proc/self/exe"),
             args: args.into_iter().map(Into::into).collect(),
             env: Vec::new(),
-            log_dir: places.logs(),
+            log_dir: local.places.logs(),
         },
         workers: settings.daemon.workers,
         runs_per_worker: settings.daemon.runs_per_worker,
         stop_grace_ms: 1_000,
-    }))
+    });
+    let compute = machines::beside(settings, local, Arc::new(processes.clone())).await?;
+    Ok(WorkerPool { processes, compute })
 }
 
-/// The worker processes of a daemon.
+/// Where the runs of a profile execute, for a command that looks at workers and ends them; it starts none.
+///
+/// # Errors
+/// This very program can't be read, which is what machines run.
+pub async fn compute(settings: &Settings, local: &Local) -> Result<Arc<dyn Compute>, CliError> {
+    let pool = worker_pool(settings, local, Vec::new()).await?;
+    Ok(pool.compute())
+}
+
+/// The workers of a daemon. What it says of them is about processes: machines need no daemon to end.
 #[derive(Clone)]
-pub struct WorkerPool(ProcessCompute);
+pub struct WorkerPool {
+    processes: ProcessCompute,
+    compute: Arc<dyn Compute>,
+}
 
 impl WorkerPool {
     /// For a dispatcher.
     pub fn compute(&self) -> Arc<dyn Compute> {
-        Arc::new(self.0.clone())
+        Arc::clone(&self.compute)
     }
 
     /// Whether no run goes on.
     pub fn idle(&self) -> bool {
-        self.0.idle()
+        self.processes.idle()
     }
 
     /// Asks workers without a run for so long to end.
     pub async fn ask_idle_to_leave(&self, idle_ms: u64, grace_ms: u64) {
-        self.0.ask_idle_to_leave(idle_ms, grace_ms).await;
+        self.processes.ask_idle_to_leave(idle_ms, grace_ms).await;
     }
 
     /// Asks all workers to bring their runs to a safe point within the grace period, and to end.
     pub async fn ask_leave(&self, grace_ms: u64) {
-        self.0.ask_leave(grace_ms).await;
+        self.processes.ask_leave(grace_ms).await;
     }
 
     /// Waits until no worker is left.
     pub async fn all_gone(&self) {
-        self.0.all_gone().await;
+        self.processes.all_gone().await;
     }
 }
 

@@ -11,6 +11,7 @@ pub(super) fn contradictions(decided: &Decided) -> Result<(), CliError> {
         return server(decided);
     }
     provider(decided)?;
+    workers(decided)?;
     network(decided)?;
     tls(decided)
 }
@@ -60,14 +61,15 @@ fn provider(decided: &Decided) -> Result<(), CliError> {
         Origin::Default => None,
         origin => Some(origin),
     };
-    if let (Some(_), Some(origin)) = (
-        chosen("provider.api_key_env"),
-        chosen("provider.api_key_command"),
-    ) {
-        return Err(contradiction(
-            &origin,
-            "`provider.api_key_command` and `provider.api_key_env` are both set; only one can be used",
-        ));
+    for (one, other) in [
+        ("provider.api_key_env", "provider.api_key_command"),
+        ("provider.api_key_env", "provider.api_key_secret"),
+        ("provider.api_key_command", "provider.api_key_secret"),
+    ] {
+        if let (Some(_), Some(origin)) = (chosen(one), chosen(other)) {
+            let what = format!("`{other}` and `{one}` are both set; only one can be used");
+            return Err(contradiction(&origin, &what));
+        }
     }
     // Somebody who describes a provider wants to use it; `demo` must not answer in its place without a word.
     if chosen("provider.kind").is_none() {
@@ -75,6 +77,7 @@ fn provider(decided: &Decided) -> Result<(), CliError> {
             "provider.base_url",
             "provider.api_key_env",
             "provider.api_key_command",
+            "provider.api_key_secret",
         ] {
             if let Some(origin) = chosen(path) {
                 let error = contradiction(
@@ -86,6 +89,33 @@ fn provider(decided: &Decided) -> Result<(), CliError> {
                 ));
             }
         }
+    }
+    Ok(())
+}
+
+/// A machine has no environment and no program of its operator: the key comes from where it can reach it.
+fn workers(decided: &Decided) -> Result<(), CliError> {
+    let secret = decided.text("provider.api_key_secret");
+    let deployment = decided.text("aws.deployment").unwrap_or_default();
+    if let Some(name) = &secret
+        && !name.starts_with(&format!("{deployment}/"))
+    {
+        let what = format!(
+            "`provider.api_key_secret` must begin with \"{deployment}/\": no role may read another secret"
+        );
+        return Err(contradiction(
+            &decided.origin("provider.api_key_secret"),
+            &what,
+        ));
+    }
+    let on_machines = decided.text("aws.workers").as_deref() == Some("ec2");
+    let calls = decided.text("provider.kind").as_deref() == Some("responses");
+    if on_machines && calls && secret.is_none() {
+        let what = "`aws.workers` is \"ec2\" and `provider.api_key_secret` is not set: an instance reads the key from Secrets Manager";
+        let error = contradiction(&decided.origin("aws.workers"), what);
+        return Err(error.hint(format!(
+            "provider.api_key_secret = \"{deployment}/provider\""
+        )));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The list of all configuration keys. Everything else about them is derived from it.
 
-use super::value::{Type, host_pattern, variable_name};
+use super::value::{Type, host_pattern, subnet, variable_name};
 
 /// Which table of the file a key belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +138,9 @@ pub(super) const API: &str = "api";
 pub(super) const KINDS: &[&str] = &[LOCAL, AWS, API];
 
 /// A day, which bounds every wait.
-const DAY_MS: u64 = 86_400_000;
+const DAY_MS: u64 = 1_000 * DAY_S;
+/// The same in seconds.
+const DAY_S: u64 = 86_400;
 
 /// Every key, in the order in which they are shown.
 pub(super) static KEYS: &[Key] = &[
@@ -186,6 +188,56 @@ pub(super) static KEYS: &[Key] = &[
         Type::BaseUrl,
         "With `aws`: where AWS is, if not where it always is; for emulators.",
     ),
+    aws(
+        "aws.workers",
+        Type::OneOf(&["here", "ec2"]),
+        "With `aws`: where a daemon has agents run: on its own machine, or on an EC2 instance for each Session.",
+    )
+    .default("here"),
+    aws(
+        "aws.launch_template",
+        Type::Name,
+        "With `ec2` workers: the launch template of instances; its default version is used.",
+    )
+    .otherwise("the deployment with `-worker` behind it"),
+    aws("aws.instance_type", Type::Text, "With `ec2` workers: the type of instances.")
+        .otherwise("the launch template's"),
+    aws(
+        "aws.subnets",
+        Type::Texts(subnet),
+        "With `ec2` workers: where instances may be; a launch that finds no room is followed by one in the next.",
+    )
+    .otherwise("the launch template's"),
+    aws(
+        "aws.spot",
+        Type::Bool,
+        "With `ec2` workers: instances are spot instances, cheaper and taken back at any time.",
+    )
+    .default("false"),
+    aws(
+        "aws.worker_program",
+        Type::Text,
+        "With `ec2` workers: SHA-256 of the program for instances, which `aws init` put into the bucket.",
+    )
+    .otherwise("this very program's"),
+    aws(
+        "aws.worker_idle_s",
+        Type::Whole(1..=DAY_S),
+        "With `ec2` workers: an instance ends after this long without work for its Session.",
+    )
+    .default("600"),
+    aws(
+        "aws.worker_unreachable_s",
+        Type::Whole(1..=DAY_S),
+        "With `ec2` workers: an instance that can't reach table and bucket for this long ends.",
+    )
+    .default("300"),
+    aws(
+        "aws.usd_per_1000_hours",
+        Type::Whole(0..=100_000_000),
+        "With `ec2` workers: what 1,000 hours of an instance cost you, for `runs list --machines`. 0: not known.",
+    )
+    .default("0"),
     api(
         "base_url",
         Type::BaseUrl,
@@ -258,6 +310,11 @@ pub(super) static KEYS: &[Key] = &[
         "provider.api_key_command",
         Type::Command,
         "Program that prints the key, instead of a variable.",
+    ),
+    aws(
+        "provider.api_key_secret",
+        Type::Text,
+        "With `aws`: name of the secret in Secrets Manager that holds the key, below the deployment's: `<deployment>/…`.",
     ),
     profile(
         "provider.model",

@@ -17,6 +17,7 @@ mod resolve;
 mod settings;
 mod value;
 mod vars;
+mod workers;
 
 #[cfg(test)]
 mod docs;
@@ -36,3 +37,4 @@ pub use settings::{
     ProviderSettings,
 };
 pub use vars::Vars;
+pub use workers::{WorkerSettings, for_machines};

@@ -11,6 +11,8 @@ use super::locate;
 use super::origin::{Entry, Origin, Resolved};
 use super::resolve::Decided;
 use super::vars::Vars;
+use super::workers::WorkerSettings;
+use crate::api::Secret;
 use crate::cli::out::{CliError, ColorChoice, codes};
 use crate::text::{Glyphs, TimeStyle};
 
@@ -72,6 +74,8 @@ pub struct AwsSettings {
     pub kms_key: Option<String>,
     /// Instead of AWS' own addresses.
     pub endpoint_url: Option<String>,
+    /// Where agents run.
+    pub workers: WorkerSettings,
 }
 
 impl Default for AwsSettings {
@@ -84,6 +88,7 @@ impl Default for AwsSettings {
             bucket: None,
             kms_key: None,
             endpoint_url: None,
+            workers: WorkerSettings::default(),
         }
     }
 }
@@ -123,6 +128,10 @@ pub struct ProviderSettings {
     pub api_key_env: String,
     /// Program and arguments that print the key. May hold secrets: never show it.
     pub api_key_command: Option<Vec<String>>,
+    /// Name of the secret that holds the key; goes before both.
+    pub api_key_secret: Option<String>,
+    /// The key itself, once it was read from there.
+    pub api_key: Option<Secret>,
     /// Model of Sessions that name none.
     pub model: Option<String>,
     /// Longest silence during a call.
@@ -338,6 +347,7 @@ fn aws(decided: &Decided) -> Option<AwsSettings> {
         bucket: decided.text("aws.bucket"),
         kms_key: decided.text("aws.kms_key"),
         endpoint_url: decided.text("aws.endpoint_url"),
+        workers: WorkerSettings::of(decided),
     })
 }
 
@@ -352,6 +362,8 @@ fn provider(decided: &Decided) -> ProviderSettings {
         base_url: decided.text("provider.base_url").unwrap_or_default(),
         api_key_env: decided.text("provider.api_key_env").unwrap_or_default(),
         api_key_command: (!command.is_empty()).then_some(command),
+        api_key_secret: decided.text("provider.api_key_secret"),
+        api_key: None,
         model: decided.text("provider.model"),
         timeout_ms: decided.whole("provider.timeout_ms"),
         max_retries: small(decided.whole("provider.max_retries")),

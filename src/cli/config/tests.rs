@@ -133,6 +133,8 @@ fn every_key_reaches_its_setting() {
             base_url: "http://127.0.0.1:9000/v1".into(),
             api_key_env: "OPENAI_API_KEY".into(),
             api_key_command: Some(vec!["pass".into(), "show".into(), "hidden-argument".into()]),
+            api_key_secret: None,
+            api_key: None,
             model: Some("some-model".into()),
             timeout_ms: 60_000,
             max_retries: 0,

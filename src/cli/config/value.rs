@@ -191,6 +191,17 @@ pub(super) fn host_pattern(text: &str) -> Result<(), &'static str> {
         .ok_or(EXPECTED)
 }
 
+/// The id of a subnet.
+pub(super) fn subnet(text: &str) -> Result<(), &'static str> {
+    let id = text.strip_prefix("subnet-").unwrap_or_default();
+    let plain = id
+        .bytes()
+        .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+    (!id.is_empty() && plain)
+        .then_some(())
+        .ok_or("the id of a subnet, such as subnet-0a1b2c3d")
+}
+
 fn is_variable_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')

@@ -20,6 +20,7 @@ use crate::engine::dispatch::Dispatcher;
 use crate::engine::keys::{AGENDA_SHARDS, Group, agenda_partition};
 use crate::engine::measure::{Census, MeasuredStore, Measures};
 use crate::engine::ports::{Environments, Range};
+use crate::engine::reap::Reaper;
 
 /// How often the daemon looks whether its workers need it.
 const LOOK_MS: u64 = 1_000;
@@ -49,7 +50,7 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
     sign(&local, None)?;
     let mut signals = Signals::new(background)?;
     let environments = compose::environments(&context.settings, &local.places)?;
-    let compute = compose::worker_pool(&context.settings, &local.places, worker_args(context));
+    let compute = compose::worker_pool(&context.settings, &local, worker_args(context)).await?;
     let (stop, stopped) = watch::channel(false);
     let core = local.core.clone();
     let dispatcher = Dispatcher::new(core, compute.compute(), Arc::clone(&environments));
@@ -76,6 +77,13 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
         None => None,
     };
     let tidying = tokio::spawn(local.core.clone().keep_tidy(stopped.clone()));
+    if let Some(aws) = &context.settings.aws
+        && aws.workers.on_machines
+    {
+        let idle = Duration::from_secs(aws.workers.idle_s);
+        let reaper = Reaper::new(local.core.clone(), compute.compute(), idle);
+        tokio::spawn(reaper.run(stopped.clone()));
+    }
     let dispatching = tokio::spawn(dispatcher.run(stopped));
     compose::sweep(&local.places).await;
     context

@@ -1,7 +1,7 @@
 //! `runs list`
 
-use super::find;
 use super::view::table;
+use super::{find, machines};
 use crate::api::Page;
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};
@@ -13,18 +13,22 @@ use crate::engine::ports::RunRead;
 /// Agenda entries looked at for active Runs.
 const ACTIVE_MAX: usize = 10_000;
 
-/// List a Session's Runs, newest first, or those that are active anywhere.
+/// List a Session's Runs, newest first, those that are active anywhere, or machines.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   rat-things runs list sess_7f
-  rat-things runs list --all-active -o wide")]
+  rat-things runs list --all-active -o wide
+  rat-things runs list --machines")]
 pub struct Args {
     /// The Session: its id, or the beginning of it
-    #[arg(required_unless_present = "all_active", conflicts_with = "all_active")]
+    #[arg(required_unless_present_any = ["all_active", "machines"], conflicts_with_all = ["all_active", "machines"])]
     session: Option<String>,
     /// Runs of every Session that hold a lease or are in quarantine
     #[arg(long, conflicts_with_all = ["limit", "after", "order", "all"])]
     all_active: bool,
+    /// Machines that exist for Sessions, of every owner: how old each is, and what it cost
+    #[arg(long, conflicts_with_all = ["all_active", "limit", "after", "order", "all"])]
+    machines: bool,
     #[command(flatten)]
     page: PageArgs,
 }
@@ -32,6 +36,9 @@ pub struct Args {
 /// Runs the command.
 pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     let local = compose::open(&context.settings).await?;
+    if args.machines {
+        return machines::list(context, &local).await;
+    }
     let page = match &args.session {
         Some(typed) => {
             let session = local.session(typed).await?;

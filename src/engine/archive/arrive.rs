@@ -51,6 +51,7 @@ pub(super) fn head(exported: &Head, arrival: &Arrival, config: &Config) -> Head 
         head.fence.quarantine = None;
         head.last_error = Some(LEFT_BEHIND.to_owned());
     }
+    head.fence.last = None;
     head.fence.generation += GENERATIONS_LEFT_OUT;
     for pending in &mut head.pending {
         pending.claimed = 0;

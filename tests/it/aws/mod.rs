@@ -9,13 +9,11 @@ mod crowd;
 mod emulators;
 mod faults;
 mod fsck;
-mod session;
-mod setup;
-pub(crate) mod stand;
 mod kills;
+mod machines;
 mod session;
 mod setup;
 mod sound;
-mod stand;
+pub(crate) mod stand;
 
 pub(crate) use self::emulators::{moto, place};

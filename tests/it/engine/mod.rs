@@ -31,6 +31,7 @@ mod meanwhile;
 mod mortal;
 mod older_rows;
 mod perils;
+mod posts;
 mod property;
 mod quarantine;
 mod records;

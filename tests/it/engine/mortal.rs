@@ -83,8 +83,12 @@ impl Mortal {
 
 #[async_trait]
 impl Compute for Mortal {
-    async fn reserve(&self, session: &str) -> Result<ExecutionId, ComputeError> {
-        self.tasks.reserve(session).await
+    async fn reserve(
+        &self,
+        session: &str,
+        last: Option<&ExecutionId>,
+    ) -> Result<ExecutionId, ComputeError> {
+        self.tasks.reserve(session, last).await
     }
 
     async fn launch(&self, grant: &RunGrant) -> Result<(), ComputeError> {

@@ -134,7 +134,11 @@ impl Drop for Burial {
 
 #[async_trait]
 impl Compute for InProcessCompute {
-    async fn reserve(&self, session: &str) -> Result<ExecutionId, ComputeError> {
+    async fn reserve(
+        &self,
+        session: &str,
+        _last: Option<&ExecutionId>,
+    ) -> Result<ExecutionId, ComputeError> {
         let mut state = self.inner.state();
         state.tidy();
         // One Session needs one place, however often it is asked for.

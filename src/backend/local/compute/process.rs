@@ -159,7 +159,11 @@ impl Inner {
 
 #[async_trait]
 impl Compute for ProcessCompute {
-    async fn reserve(&self, session: &str) -> Result<ExecutionId, ComputeError> {
+    async fn reserve(
+        &self,
+        session: &str,
+        _last: Option<&ExecutionId>,
+    ) -> Result<ExecutionId, ComputeError> {
         let mut pool = self.inner.pool();
         match pool.choose(session, Instant::now()) {
             Choice::Take(name) => Ok(name),

@@ -6,5 +6,6 @@ pub(crate) mod ec2;
 pub(crate) mod host;
 mod listen;
 pub(crate) mod proxy;
+pub(crate) mod scripted;
 pub(crate) mod when;
 mod wire;

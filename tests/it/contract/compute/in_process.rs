@@ -50,15 +50,21 @@ async fn a_run_that_panics_is_over() {
     notice(&grant.execution, &mut deaths).await;
     assert_eq!(compute.inspect(&grant.execution).await, Liveness::Gone);
     assert_eq!(compute.runs(), 0);
-    compute.reserve("sess_b").await.expect("its place is free");
+    compute
+        .reserve("sess_b", None)
+        .await
+        .expect("its place is free");
 }
 
 #[tokio::test]
 async fn a_reservation_is_for_one_session_and_given_again_to_it() {
     let (_, compute) = subject_of(1);
-    let name = compute.reserve("sess_a").await.expect("room");
-    assert_eq!(compute.reserve("sess_a").await, Ok(name.clone()));
-    assert_eq!(compute.reserve("sess_b").await, Err(ComputeError::Full));
+    let name = compute.reserve("sess_a", None).await.expect("room");
+    assert_eq!(compute.reserve("sess_a", None).await, Ok(name.clone()));
+    assert_eq!(
+        compute.reserve("sess_b", None).await,
+        Err(ComputeError::Full)
+    );
     let stranger = RunGrant {
         session: "sess_b".to_owned(),
         generation: 1,

@@ -52,7 +52,11 @@ use suite;
 
 impl Subject {
     async fn launch(&self, session: &str, generation: u64) -> RunGrant {
-        let execution = self.compute.reserve(session).await.expect("there is room");
+        let execution = self
+            .compute
+            .reserve(session, None)
+            .await
+            .expect("there is room");
         let grant = RunGrant {
             session: session.to_owned(),
             generation,
@@ -83,7 +87,7 @@ async fn notice(of: &ExecutionId, deaths: &mut UnboundedReceiver<ExecutionId>) {
 }
 
 async fn what_is_reserved_has_a_name_and_nothing_runs_yet(subject: Subject) {
-    let name = subject.compute.reserve("sess_a").await.expect("room");
+    let name = subject.compute.reserve("sess_a", None).await.expect("room");
     assert_eq!(subject.compute.inspect(&name).await, Liveness::Running);
     assert_eq!((subject.started)(), []);
 }
@@ -133,7 +137,7 @@ async fn without_room_nothing_is_reserved_until_a_run_is_over(subject: Subject) 
     for n in 0..ROOM {
         grants.push(subject.launch(&format!("sess_{n}"), 1).await);
     }
-    let refused = subject.compute.reserve("sess_more").await;
+    let refused = subject.compute.reserve("sess_more", None).await;
     assert_eq!(refused, Err(ComputeError::Full));
     subject
         .compute

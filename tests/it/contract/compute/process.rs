@@ -143,7 +143,10 @@ async fn workers_are_filled_one_after_the_other() {
     assert_eq!(names[0], names[1]);
     assert_ne!(names[1], names[2]);
     assert_eq!(names[2], names[3]);
-    assert_eq!(compute.reserve("sess_more").await, Err(ComputeError::Full));
+    assert_eq!(
+        compute.reserve("sess_more", None).await,
+        Err(ComputeError::Full)
+    );
     assert_eq!((compute.load().workers, compute.load().runs), (2, 4));
     assert!(!compute.idle());
 }
@@ -158,11 +161,11 @@ async fn a_session_goes_where_its_environment_is_open() {
     until(|| compute.load().runs == 2).await;
     subject.launch("sess_c", 1).await;
     assert_eq!(
-        compute.reserve("sess_quick").await,
+        compute.reserve("sess_quick", None).await,
         Ok(quick.execution.clone())
     );
     assert_eq!(
-        compute.reserve("sess_a").await,
+        compute.reserve("sess_a", None).await,
         Ok(first.execution),
         "where it runs"
     );
@@ -307,7 +310,7 @@ async fn a_worker_that_can_not_be_started_is_said_to_have_failed() {
         stop_grace_ms: 0,
     });
     for _ in 0..2 {
-        let refused = compute.reserve("sess_a").await;
+        let refused = compute.reserve("sess_a", None).await;
         assert!(matches!(refused, Err(ComputeError::Failed(_))));
     }
     assert_eq!(compute.load().workers, 0);
