@@ -126,6 +126,16 @@ impl Open {
         turns.into_iter().find(|turn| !turn.status.is_terminal())
     }
 
+    /// The Turn of the first Item on the screen, or of the last while it follows.
+    pub fn turn_in_sight(&self) -> Option<&str> {
+        let rows = self.items.rows();
+        let item = match self.follow {
+            true => rows.last(),
+            false => rows.get(self.anchor.0.min(rows.len().saturating_sub(1))),
+        };
+        item.map(Item::turn_id)
+    }
+
     /// Since when an answer is waited for, Unix milliseconds.
     pub fn waits_since(&self) -> Option<u64> {
         self.looking.then_some(self.looked_ms)

@@ -14,6 +14,11 @@ use crate::text::{Glyphs, size};
 /// Columns and rows of the smallest screen that is drawn.
 pub const LEAST: (u16, u16) = (60, 15);
 
+/// Columns from which on the newest Turns stand beside the transcript.
+const WIDE: u16 = 160;
+/// Cells that they take.
+const BESIDE: usize = 54;
+
 /// What does not change while the screen is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
@@ -222,10 +227,18 @@ impl State {
         }
     }
 
+    /// Cells that the newest Turns take beside the transcript, where there is room for both.
+    pub fn beside(&self) -> usize {
+        match self.size.0 {
+            WIDE.. => BESIDE,
+            _ => 0,
+        }
+    }
+
     /// How lines of a transcript are made now.
     pub fn look(&self) -> transcript::Look {
         transcript::Look {
-            width: usize::from(self.size.0),
+            width: usize::from(self.size.0) - self.beside(),
             glyphs: self.about.glyphs,
             now_ms: self.now_ms,
         }

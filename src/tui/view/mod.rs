@@ -2,6 +2,7 @@
 
 mod answer;
 mod artifacts;
+mod beside;
 mod cancel;
 mod composer;
 mod create;

@@ -3,6 +3,7 @@
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
+use super::beside;
 use super::paint::Paint;
 use crate::text::count;
 use crate::tui::filter::state_word;
@@ -14,6 +15,22 @@ use crate::tui::transcript::{LABEL_CELLS, Role};
 pub fn draw(state: &State, open: &Open, paint: &mut Paint, area: Rect) -> Option<Position> {
     title(open, paint, area);
     let height = state.transcript_height();
+    let beside = state.beside() as u16;
+    if beside > 0 {
+        let place = Rect {
+            y: area.y + 2,
+            width: beside - 1,
+            height: height as u16,
+            ..area
+        };
+        beside::draw(state, open, paint, place);
+    }
+    let whole = area;
+    let area = Rect {
+        x: area.x + beside,
+        width: area.width - beside,
+        ..area
+    };
     let lines = open.visible(state.look(), height);
     paint.rows_built += lines.len();
     let width = usize::from(area.width);
@@ -46,6 +63,7 @@ pub fn draw(state: &State, open: &Open, paint: &mut Paint, area: Rect) -> Option
         };
         paint.words(area.x + 1, area.y + 3, width - 2, &says, paint.dim());
     }
+    let area = whole;
     trace(open, paint, area, area.y + 2 + height as u16);
     let field = open.finder.typing.as_ref()?;
     let y = area.bottom() - 2;
