@@ -17,7 +17,7 @@ pub(super) async fn core(options: &AwsOptions, places: &Places) -> Core {
     Core {
         store: Arc::new(DynamoStore::new(&clients, places)),
         blobs: Arc::new(S3Blobs::new(&clients, places)),
-        secrets: Arc::new(ManagedSecrets::new(&clients, &places.table)),
+        secrets: Arc::new(ManagedSecrets::new(&clients, &places.table, &places.bucket)),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
         bell: Arc::new(MemoryBell::new()),
