@@ -15,5 +15,6 @@ mod session;
 mod setup;
 mod sound;
 pub(crate) mod stand;
+mod storm;
 
 pub(crate) use self::emulators::{moto, place};
