@@ -16,5 +16,6 @@ mod setup;
 mod sound;
 pub(crate) mod stand;
 mod storm;
+mod story;
 
 pub(crate) use self::emulators::{moto, place};
