@@ -304,6 +304,9 @@ impl Dispatcher {
                 let later = Instant::now() + Duration::from_millis(RETRY_MS);
                 hints.busy.remove(&visit.session);
                 hints.later.insert(visit.session.clone(), later);
+                if let Some(due_ms) = visit.entry {
+                    hints.looks.forget(&visit.session, due_ms);
+                }
                 return;
             }
             let busy = hints.busy.get_mut(&visit.session).map(std::mem::take);
@@ -430,7 +433,11 @@ impl Dispatcher {
             Ok(execution) => execution,
             // Everything stays due; the agenda is read again soon.
             Err(ComputeError::Full) => {
-                self.hints().starved = true;
+                let mut hints = self.hints();
+                hints.starved = true;
+                if let Some(due_ms) = loaded.head.agenda.execute {
+                    hints.looks.forget(session, due_ms);
+                }
                 return Ok(true);
             }
             Err(error) => {

@@ -154,6 +154,11 @@ impl Looks {
         self.again.insert((session.clone(), due_ms), until);
     }
 
+    /// What this entry has to tell is not known, or was of no use: it is looked at again when it is seen next.
+    pub(super) fn forget(&mut self, session: &SessionId, due_ms: u64) {
+        self.again.remove(&(session.clone(), due_ms));
+    }
+
     /// Forgets entries that nobody sees any more.
     pub(super) fn forget_old(&mut self, long: Duration, now: Instant) {
         self.again.retain(|_, again| *again + long > now);
@@ -256,6 +261,8 @@ mod tests {
         assert!(looks.now(&session('a'), 9, SECOND, now + SECOND));
         looks.known(&session('a'), 11, now + SECOND);
         assert!(!looks.now(&session('a'), 11, SECOND, now));
+        looks.forget(&session('b'), 9);
+        assert!(looks.now(&session('b'), 9, SECOND, now));
         looks.forget_old(SECOND, now + 2 * SECOND);
         assert!(looks.now(&session('a'), 11, SECOND, now));
     }
