@@ -2653,12 +2653,16 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__tui)
-            opts="-P -o -q -v -h --ascii --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --ascii --demo --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --demo)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --profile)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

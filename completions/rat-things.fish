@@ -60,6 +60,7 @@ complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "config" -d 'T
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "version" -d 'Print versions: this program, the API it speaks, the daemon that runs'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "help" -d 'Explain a command, an error code, or a topic: exit-codes, environment, formats'
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l demo -d 'Show so many made-up Sessions (100, 100k, 1m) instead: nothing is read, sent or kept' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'

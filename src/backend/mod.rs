@@ -1,6 +1,7 @@
 //! The worlds behind the engine's ports.
 
 pub mod aws;
+pub mod demo;
 pub mod harness;
 pub mod key;
 pub mod local;

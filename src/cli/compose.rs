@@ -6,6 +6,7 @@ mod requests;
 pub mod setup;
 mod workers;
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ use crate::backend::aws::client::AwsClients;
 use crate::backend::aws::identity::StsIdentity;
 use crate::backend::aws::inventory::AwsInventory;
 use crate::backend::aws::store as aws_store;
+use crate::backend::demo::Demo;
 use crate::backend::harness::responses::{self, ResponsesHarness, patch};
 use crate::backend::key::KeySource;
 use crate::backend::local::archive::{TarZstdReader, TarZstdWriter};
@@ -263,6 +265,15 @@ pub async fn deployment(settings: &Settings) -> Result<Deployed, CliError> {
         None => Ok(Deployed::here(open(settings).await?)),
         Some(server) => Ok(Deployed::elsewhere(Box::new(remote(server)?))),
     }
+}
+
+/// The seed of the made-up Sessions that are shown.
+const DEMO_SEED: u64 = 1;
+
+/// So many made-up Sessions: nothing of the profile is read, and nothing stays.
+pub fn demo(sessions: NonZero<u32>) -> Deployed {
+    let demo = Demo::new(sessions, DEMO_SEED, Arc::new(SystemClock));
+    Deployed::elsewhere(Box::new(demo))
 }
 
 /// What the profile's server has beyond the Agents API. Asking for it shows that it is there, and takes the key.

@@ -106,7 +106,10 @@ const OTHER_VARIABLES: [(&str, &str); 8] = [
     ("COLUMNS", "Width of tables on a terminal."),
     ("CLICOLOR", "0: no colour."),
     ("TERM", "dumb: no colour, progress as lines."),
-    ("ACCESSIBLE", "Progress as lines that are only ever added."),
+    (
+        "ACCESSIBLE",
+        "Progress, and the screen, as lines that are only ever added.",
+    ),
     ("CI", "Never ask; no progress."),
     (
         "LC_ALL, LC_CTYPE, LANG",

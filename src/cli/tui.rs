@@ -1,5 +1,6 @@
-//! `tui`: the screen over the profile's Sessions.
+//! `tui`: the screen over the profile's Sessions, or over made-up ones.
 
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -14,6 +15,8 @@ use super::out::{CliError, Console, Facts, OutputArgs, codes};
 use super::resolve;
 use super::sessions::explain::explain;
 use crate::text::Glyphs;
+use crate::tui::keymap::Keymap;
+use crate::tui::linear;
 use crate::tui::reading::{Found, Question};
 use crate::tui::records::{Check, Verdict};
 use crate::tui::save::{Files, NotSaved};
@@ -24,19 +27,41 @@ use crate::tui::state::About;
 #[derive(Debug, Default, clap::Args)]
 #[command(after_help = "Examples:
   rat-things tui
-  rat-things tui sess_7f --ascii")]
+  rat-things tui sess_7f --ascii
+  rat-things tui --demo 100k")]
 pub struct Args {
     /// The Session to open: its id, or the beginning of it
     session: Option<String>,
     /// Draw marks and lines in ASCII
     #[arg(long)]
     ascii: bool,
+    /// Show so many made-up Sessions (100, 100k, 1m) instead: nothing is read, sent or kept
+    #[arg(long, value_name = "SESSIONS", value_parser = count)]
+    demo: Option<NonZero<u32>>,
 }
+
+/// A number that may end in `k` or `m`.
+fn count(typed: &str) -> Result<NonZero<u32>, String> {
+    let (digits, times) = match typed.to_ascii_lowercase().strip_suffix(['k', 'm']) {
+        Some(digits) if typed.ends_with(['k', 'K']) => (digits.to_owned(), 1_000),
+        Some(digits) => (digits.to_owned(), 1_000_000),
+        None => (typed.to_owned(), 1),
+    };
+    let number = digits.parse::<u32>().ok();
+    let number = number.and_then(|number| number.checked_mul(times));
+    number
+        .filter(|number| *number <= DEMO_SESSIONS_MAX)
+        .and_then(NonZero::new)
+        .ok_or_else(|| "a number from 1 to 100m, as 500, 100k or 1m".to_owned())
+}
+
+/// Made-up Sessions at most.
+const DEMO_SESSIONS_MAX: u32 = 100_000_000;
 
 /// Whether there is a terminal that a screen can be drawn on.
 pub fn can_be_shown(console: &Console) -> bool {
     let terminal = &console.terminal;
-    terminal.stdin_tty && terminal.stdout.tty && !terminal.dumb
+    terminal.stdin_tty && terminal.stdout.tty && (terminal.accessible || !terminal.dumb)
 }
 
 /// Runs the command.
@@ -46,7 +71,10 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             "a screen needs a terminal that can move its cursor, on standard input and output";
         return Err(CliError::usage(message).hint("`rat-things sessions list` prints instead"));
     }
-    let of = compose::deployment(&context.settings).await?;
+    let of = match args.demo {
+        Some(sessions) => compose::demo(sessions),
+        None => compose::deployment(&context.settings).await?,
+    };
     let session = match &args.session {
         Some(typed) => Some(resolve::session(&*of, typed).await?),
         None => None,
@@ -58,16 +86,27 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     };
     let settings = &context.settings;
     let (doctor, looks) = mpsc::channel(1);
+    let keymap = Keymap::parse(&settings.ui_keys).map_err(|why| {
+        CliError::usage(format!("ui.keys: {why}"))
+            .hint("docs/keys.md has the names of all actions; `?` in the screen shows their keys")
+    })?;
     let options = Options {
         about: About {
-            profile: settings.profile.value.clone(),
-            place: match &settings.server {
-                Some(server) => server.base_url.clone(),
-                None => settings.data_dir.value.display().to_string(),
+            profile: match args.demo {
+                Some(_) => "demo".to_owned(),
+                None => settings.profile.value.clone(),
+            },
+            place: match (args.demo, &settings.server) {
+                (Some(sessions), _) => format!("{sessions} made-up Sessions"),
+                (None, Some(server)) => server.base_url.clone(),
+                (None, None) => settings.data_dir.value.display().to_string(),
             },
             read_only: settings.read_only,
             glyphs,
-            default_model: settings.default_model(),
+            default_model: match args.demo {
+                Some(_) => Some("demo".to_owned()),
+                None => settings.default_model(),
+            },
         },
         colour: stdout.colour,
         session,
@@ -78,10 +117,23 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         operator: of.operator(),
         doctor,
         files: files(context.vars.path("HOME")),
+        pager: ["RAT_THINGS_PAGER", "PAGER"]
+            .iter()
+            .find_map(|name| context.vars.text(name))
+            .unwrap_or_else(|| "less -R".to_owned()),
+        keymap,
+        mouse: settings.ui_mouse,
+        tmux: context.vars.text("TMUX").is_some(),
         now_ms: compose::now_ms,
     };
     let (workers, asked) = mpsc::channel(1);
-    let screen = screen::run(of.port(), workers, options);
+    let accessible = context.console.terminal.accessible;
+    let screen = async {
+        match accessible {
+            true => linear::run(of.port(), workers, options).await,
+            false => screen::run(of.port(), workers, options).await,
+        }
+    };
     // What commands say goes to the screen, instead of the terminal that the screen is drawn on.
     let said = Said::default();
     let quiet = Console::over(
@@ -224,5 +276,26 @@ impl std::io::Write for Said {
 
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_made_up_sessions_may_be_short() {
+        for (typed, expected) in [
+            ("1", Some(1)),
+            ("100k", Some(100_000)),
+            ("2M", Some(2_000_000)),
+            ("0", None),
+            ("k", None),
+            ("-1", None),
+            ("1.5k", None),
+            ("5000m", None),
+        ] {
+            assert_eq!(count(typed).ok().map(NonZero::get), expected, "{typed}");
+        }
     }
 }

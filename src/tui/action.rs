@@ -3,6 +3,8 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use super::keymap::{self, Keymap};
+
 mod table;
 
 pub use table::BINDINGS;
@@ -256,6 +258,10 @@ pub enum Action {
     Copy,
     /// Copies the id of the Session.
     CopyId,
+    /// Shows the Item that is meant in a pager.
+    Pager,
+    /// Takes the mouse, or leaves it to the terminal.
+    Mouse,
     /// Asks whether the active Turn is to be cancelled.
     AskCancel,
     /// Cancels the Turn that was asked about.
@@ -371,12 +377,17 @@ pub fn key_name(key: &KeyEvent) -> Option<String> {
     })
 }
 
-/// What a key does at a place. While text is typed, only keys with Ctrl are those for everywhere.
+/// What a key does at a place by this table.
 pub fn find(place: Place, key: &str, read_only: bool) -> Option<Action> {
+    find_in(&Keymap::default(), place, key, read_only)
+}
+
+/// The same with what a person changed in it. While text is typed, only keys with Ctrl are those for everywhere.
+pub fn find_in(keymap: &Keymap, place: Place, key: &str, read_only: bool) -> Option<Action> {
     let here = |of: Place| {
         BINDINGS
             .iter()
-            .find(|b| b.place == of && b.keys.contains(&key) && !(b.changes && read_only))
+            .find(|b| b.place == of && keymap.has(b, key) && !(b.changes && read_only))
     };
     let everywhere = !place.takes_text() || key.starts_with("ctrl-");
     here(place)
@@ -405,11 +416,11 @@ pub fn footer(place: Place, read_only: bool) -> impl Iterator<Item = &'static Bi
 /// The table as the page `docs/keys.md`.
 pub fn page() -> String {
     let mut page = String::from(
-        "# Keys of `rat-things tui`\n\nMade from the table that the program itself uses; `?` shows the same.\n",
+        "# Keys of `rat-things tui`\n\nMade from the table that the program itself uses; `?` shows the same. The names are for other keys: `ui.keys` in [the configuration](configuration.md).\n",
     );
     for place in Place::ALL {
         page.push_str(&format!(
-            "\n## {}\n\n| key | does |\n| --- | --- |\n",
+            "\n## {}\n\n| key | does | name |\n| --- | --- | --- |\n",
             place.name()
         ));
         for binding in rows(place, false) {
@@ -420,9 +431,10 @@ pub fn page() -> String {
                 ""
             };
             page.push_str(&format!(
-                "| {} | {}{mark} |\n",
+                "| {} | {}{mark} | `{}` |\n",
                 keys.join(" "),
-                binding.long
+                binding.long,
+                keymap::name(binding)
             ));
         }
     }

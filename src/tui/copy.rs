@@ -1,10 +1,18 @@
 //! Copying: text for the clipboard of whoever sits at the terminal, however far away that is. The terminal is asked to take it (OSC 52); whether it does is not
 //! told.
 
+use std::process::Stdio;
+use std::time::Duration;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
+use tokio::io::AsyncWriteExt;
+
 use crate::text::SafeBlock;
+
+/// tmux is waited for so long.
+const TMUX_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Bytes that are copied at most: what common terminals still take.
 pub const COPY_MAX_BYTES: usize = 48 << 10;
@@ -20,6 +28,26 @@ pub fn copyable(text: &str) -> (String, usize) {
 /// The bytes that ask a terminal to take this text into its clipboard.
 pub fn osc52(text: &str) -> String {
     format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(text))
+}
+
+/// tmux passes a text on only if it is set to; its own buffer takes one in any case, and hands it to the terminal outside if that can take it.
+pub async fn give_to_tmux(text: &str) {
+    let child = tokio::process::Command::new("tmux")
+        .args(["load-buffer", "-w", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn();
+    let Ok(mut child) = child else { return };
+    let given = async {
+        if let Some(mut into) = child.stdin.take() {
+            // A tmux that takes nothing changes nothing: the terminal was asked, too.
+            let _ = into.write_all(text.as_bytes()).await;
+        }
+        let _ = child.wait().await;
+    };
+    let _ = tokio::time::timeout(TMUX_PATIENCE, given).await;
 }
 
 #[cfg(test)]

@@ -273,4 +273,13 @@ impl Open {
         };
         self.marked().or_else(newest).map(text_of)
     }
+
+    /// All of the text of the Item that is meant: what was found, or the first on the screen, or while it is followed the newest.
+    pub fn paged_text(&self) -> Option<String> {
+        let rows = self.items.rows();
+        let found = self.finder.found.as_ref().map(|(place, _)| *place);
+        let place = found.or((!self.follow).then_some(self.anchor.0));
+        let meant = place.and_then(|place| rows.get(place));
+        meant.or(rows.last()).map(text_of)
+    }
 }

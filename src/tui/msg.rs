@@ -22,6 +22,12 @@ pub enum Msg {
     Key(KeyEvent),
     /// Text was pasted.
     Paste(String),
+    /// The wheel was turned: upwards, or downwards.
+    Wheel(bool),
+    /// The mouse was pressed in this row of the screen.
+    Click(u16),
+    /// The pager was left.
+    Paged(Result<(), String>),
     /// The terminal has this size now: columns, rows.
     Resize(u16, u16),
     /// It is so late; once a second.
@@ -161,6 +167,10 @@ pub enum Effect {
     Save(SaveAsk),
     /// Give up saving.
     StopSaving,
+    /// Show this in a pager.
+    Page(String),
+    /// Take the mouse, or leave it to the terminal.
+    Mouse(bool),
     /// Let a person write in an editor, beginning with this.
     Edit(String),
     /// Stop until the shell continues this program.

@@ -57,6 +57,12 @@ fn is_worth_a_name(binding: &Binding) -> bool {
     )
 }
 
+/// The key to show; empty where a person took it away.
+fn shown_key(state: &State, binding: &'static Binding) -> String {
+    let key = state.keymap.keys(binding).first().copied();
+    key.unwrap_or_default().to_owned()
+}
+
 impl Palette {
     /// The entries of the place where keys go now.
     pub fn new(state: &State) -> Palette {
@@ -72,7 +78,7 @@ impl Palette {
             .map(|binding| Entry {
                 does: Does::Act(binding.action),
                 words: binding.long.to_owned(),
-                key: binding.keys[0].to_owned(),
+                key: shown_key(state, binding),
                 command: command(state, binding.action),
             });
         Palette {

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use crossterm::cursor::Show;
 use crossterm::event::{
-    DisableBracketedPaste, EnableBracketedPaste, Event, EventStream, KeyEventKind,
+    DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
+    EventStream, KeyEventKind, MouseButton, MouseEvent, MouseEventKind,
 };
 use crossterm::terminal::{
     EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
@@ -24,9 +25,11 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::copy::osc52;
+use super::copy::{give_to_tmux, osc52};
 use super::edit::edit;
+use super::keymap::Keymap;
 use super::msg::{Effect, Msg};
+use super::pager::page;
 use super::reading::Doctor;
 use super::save::Files;
 use super::state::{About, State};
@@ -85,6 +88,14 @@ pub struct Options {
     pub doctor: Doctor,
     /// Puts Artifacts into files.
     pub files: Files,
+    /// A command line for a shell that shows what comes on its standard input.
+    pub pager: String,
+    /// What a person changed in the table of keys.
+    pub keymap: Keymap,
+    /// The mouse is taken from the beginning on.
+    pub mouse: bool,
+    /// The terminal is one of tmux's.
+    pub tmux: bool,
     /// Unix milliseconds now.
     pub now_ms: fn() -> u64,
 }
@@ -104,10 +115,14 @@ pub async fn run(
     let mut screen = Screen::take(options.colour)?;
     let (size, now_ms) = (screen.size()?, (options.now_ms)());
     let mut state = State::new(options.about, size, now_ms, options.seed.clone());
+    (state.keymap, state.mouse) = (options.keymap, options.mouse);
     let mut world = World::new(of, tell, workers)
         .with_files(options.files)
         .with_operator(options.operator, options.doctor);
     let mut effects = start(&mut state, options.session);
+    if state.mouse {
+        effects.push(Effect::Mouse(true));
+    }
     let mut tick = interval(TICK);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut next_frame = Instant::now();
@@ -121,6 +136,19 @@ pub async fn run(
                     let mut out = stdout();
                     out.write_all(osc52(&text).as_bytes())?;
                     out.flush()?;
+                    if options.tmux {
+                        give_to_tmux(&text).await;
+                    }
+                }
+                Some(Effect::Mouse(take)) => screen.take_mouse(take)?,
+                Some(Effect::Page(text)) => {
+                    screen.give_back();
+                    let paged = tokio::select! {
+                        paged = page(&options.pager, &text) => paged,
+                        () = ended(&mut ends) => return Ok(Left::Ended),
+                    };
+                    screen.take_again()?;
+                    effects.extend(update(&mut state, Msg::Paged(paged)));
                 }
                 Some(Effect::Suspend) => {
                     screen.give_back();
@@ -163,6 +191,10 @@ pub async fn run(
                 Some(Ok(Event::Key(key))) if key.kind != KeyEventKind::Release => Msg::Key(key),
                 Some(Ok(Event::Paste(text))) => Msg::Paste(text),
                 Some(Ok(Event::Resize(columns, rows))) => Msg::Resize(columns, rows),
+                Some(Ok(Event::Mouse(mouse))) => match meant(mouse) {
+                    Some(msg) => msg,
+                    None => continue,
+                },
                 Some(Ok(_)) => continue,
                 Some(Err(_)) | None => return Ok(Left::Ended),
             },
@@ -170,6 +202,16 @@ pub async fn run(
             _ = tick.tick() => Msg::Tick((options.now_ms)()),
         };
         effects = update(&mut state, msg);
+    }
+}
+
+/// What the mouse means, if anything.
+fn meant(mouse: MouseEvent) -> Option<Msg> {
+    match mouse.kind {
+        MouseEventKind::ScrollUp => Some(Msg::Wheel(true)),
+        MouseEventKind::ScrollDown => Some(Msg::Wheel(false)),
+        MouseEventKind::Down(MouseButton::Left) => Some(Msg::Click(mouse.row)),
+        _ => None,
     }
 }
 
@@ -207,6 +249,7 @@ struct Screen {
     /// Not there while somebody else reads the terminal.
     events: Option<EventStream>,
     colour: bool,
+    mouse: bool,
 }
 
 impl Screen {
@@ -218,7 +261,17 @@ impl Screen {
             terminal,
             events: Some(EventStream::new()),
             colour,
+            mouse: false,
         })
+    }
+
+    fn take_mouse(&mut self, take: bool) -> Result<(), ScreenError> {
+        self.mouse = take;
+        match take {
+            true => execute!(stdout(), EnableMouseCapture)?,
+            false => execute!(stdout(), DisableMouseCapture)?,
+        }
+        Ok(())
     }
 
     fn size(&self) -> Result<(u16, u16), ScreenError> {
@@ -235,6 +288,9 @@ impl Screen {
         take_terminal()?;
         if self.events.is_none() {
             self.events = Some(EventStream::new());
+        }
+        if self.mouse {
+            self.take_mouse(true)?;
         }
         self.forget()
     }
@@ -292,7 +348,14 @@ fn give_back_terminal() {
         return;
     }
     let mut out = stdout();
-    let _ = queue!(out, DisableBracketedPaste, LeaveAlternateScreen, Show);
+    // A terminal whose mouse was not taken is not changed by giving it back.
+    let _ = queue!(
+        out,
+        DisableMouseCapture,
+        DisableBracketedPaste,
+        LeaveAlternateScreen,
+        Show
+    );
     let _ = out.flush();
     let _ = disable_raw_mode();
 }

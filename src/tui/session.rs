@@ -200,7 +200,7 @@ impl Open {
     }
 
     /// What a Turn that is over left unfinished stays so.
-    fn is_final(&self, item: &Item) -> bool {
+    pub(super) fn is_final(&self, item: &Item) -> bool {
         let is_open = match item {
             Item::CommandExecution(command) => command.status == CallStatus::InProgress,
             Item::FunctionCall(call) => call.status == CallStatus::InProgress,

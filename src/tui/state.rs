@@ -3,6 +3,7 @@
 use super::action::Place;
 use super::copy::copyable;
 use super::create::Create;
+use super::keymap::Keymap;
 use super::layers::Layer;
 use super::msg::Effect;
 use super::reading::ReadAsk;
@@ -80,6 +81,10 @@ pub struct State {
     pub help: Option<usize>,
     /// Said until the next key.
     pub notice: Option<String>,
+    /// The screen takes the mouse.
+    pub mouse: bool,
+    /// What a person changed in the table of keys.
+    pub keymap: Keymap,
     /// Where keys of submissions come from.
     pub keys: Keys,
     /// The next key that quits does so, whatever would be lost.
@@ -104,6 +109,8 @@ impl State {
             place_ticket: 0,
             help: None,
             notice: None,
+            mouse: false,
+            keymap: Keymap::default(),
             keys: Keys { seed, used: 0 },
             leaving: false,
             dirty: true,

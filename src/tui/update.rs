@@ -15,6 +15,8 @@ use crate::text::ago;
 
 mod submit;
 
+/// Lines by which a notch of the wheel scrolls.
+const WHEEL_LINES: usize = 3;
 const TOO_LONG: &str = "the text is longer than a message may be";
 
 /// The effects of opening the screen, on a Session if one is named.
@@ -39,6 +41,16 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             state.dirty = true;
             paste(state, &text);
             Vec::new()
+        }
+        Msg::Wheel(up) => wheel(state, up),
+        Msg::Click(row) => {
+            click(state, row);
+            Vec::new()
+        }
+        Msg::Paged(result) => {
+            state.dirty = true;
+            state.notice = result.err().or(state.notice.take());
+            vec![Effect::Redraw]
         }
         Msg::Resize(columns, rows) => {
             state.dirty = true;
@@ -192,7 +204,10 @@ fn paste(state: &mut State, text: &str) {
 fn on_key(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
     let place = state.place();
     let name = action::key_name(key);
-    let found = name.and_then(|name| action::find(place, &name, state.about.read_only));
+    let found = name.and_then(|name| {
+        let read_only = state.about.read_only;
+        action::find_in(&state.keymap, place, &name, read_only)
+    });
     let Some(found) = found else {
         let plain = !key
             .modifiers
@@ -202,6 +217,11 @@ fn on_key(state: &mut State, key: &KeyEvent) -> Vec<Effect> {
         }
         return Vec::new();
     };
+    act(state, found)
+}
+
+/// Does what a key of the place where keys go would do.
+pub fn act(state: &mut State, found: Action) -> Vec<Effect> {
     if found != Action::Quit {
         state.leaving = false;
     }
@@ -223,6 +243,14 @@ pub(super) fn perform(state: &mut State, found: Action) -> Vec<Effect> {
             Vec::new()
         }
         Action::Suspend => vec![Effect::Suspend],
+        Action::Mouse => {
+            state.mouse = !state.mouse;
+            state.notice = Some(match state.mouse {
+                true => "the mouse is the screen's now: the wheel scrolls, a click selects".into(),
+                false => "the mouse is the terminal's: it selects text".into(),
+            });
+            vec![Effect::Mouse(state.mouse)]
+        }
         Action::Refresh => refresh(state),
         Action::Create => layers::open_create(state),
         Action::Sessions => layers::to_sessions(state),
@@ -243,6 +271,31 @@ pub(super) fn perform(state: &mut State, found: Action) -> Vec<Effect> {
             Place::Everywhere | Place::Text | Place::List => Vec::new(),
             _ => layers::act(state, found),
         },
+    }
+}
+
+/// Three lines or rows a notch. Where text is typed and where something is asked, the wheel means nothing.
+fn wheel(state: &mut State, up: bool) -> Vec<Effect> {
+    let action = if up { Action::Up } else { Action::Down };
+    let place = state.place();
+    if place.takes_text() || action::find(place, "down", false) != Some(Action::Down) {
+        return Vec::new();
+    }
+    state.dirty = true;
+    (0..WHEEL_LINES).flat_map(|_| act(state, action)).collect()
+}
+
+/// Selects the Session in a row of the screen, if one is there.
+fn click(state: &mut State, row: u16) {
+    let line = usize::from(row).checked_sub(super::view::LIST_TOP);
+    let height = state.list_height();
+    if let (Place::Sessions, Some(line)) = (state.place(), line.filter(|line| *line < height)) {
+        let sessions = &mut state.sessions;
+        let place = sessions.top + line;
+        if place < sessions.window.rows().len() {
+            sessions.selected = place;
+            state.dirty = true;
+        }
     }
 }
 
@@ -350,7 +403,8 @@ fn in_filter(state: &mut State, action: Action) -> Vec<Effect> {
     Vec::new()
 }
 
-pub(super) fn open(state: &mut State, id: String) -> Vec<Effect> {
+/// Opens a Session, with the draft that was left in it.
+pub fn open(state: &mut State, id: String) -> Vec<Effect> {
     let mut open = Open::new(id);
     if let Some(draft) = state.drafts.remove(&open.id) {
         open.composer = draft;
@@ -389,6 +443,13 @@ fn in_session(state: &mut State, action: Action) -> Vec<Effect> {
             Some(text) => state.copy(&text),
             None => {
                 state.notice = Some("there is nothing to copy yet".into());
+                Vec::new()
+            }
+        },
+        Action::Pager => match open.paged_text() {
+            Some(text) => vec![Effect::Page(text)],
+            None => {
+                state.notice = Some("there is no Item yet".into());
                 Vec::new()
             }
         },

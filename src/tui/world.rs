@@ -244,9 +244,13 @@ impl World {
                 self.save.begin(save(of, files, ask, tell));
             }
             Effect::StopSaving => self.save.end(),
-            Effect::Edit(_) | Effect::Copy(_) | Effect::Suspend | Effect::Redraw | Effect::Quit => {
-                return Some(effect);
-            }
+            Effect::Edit(_)
+            | Effect::Page(_)
+            | Effect::Mouse(_)
+            | Effect::Copy(_)
+            | Effect::Suspend
+            | Effect::Redraw
+            | Effect::Quit => return Some(effect),
         }
         None
     }

@@ -1,6 +1,6 @@
 //! The list of all configuration keys. Everything else about them is derived from it.
 
-use super::value::{Type, host_pattern, subnet, variable_name};
+use super::value::{Type, host_pattern, key_binding, subnet, variable_name};
 
 /// Which table of the file a key belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -483,6 +483,17 @@ pub(super) static KEYS: &[Key] = &[
         "Which characters rat-things draws with.",
     )
     .otherwise("from the locale"),
+    ui(
+        "keys",
+        Type::Texts(key_binding),
+        "Other keys for the screen, `PLACE.ACTION=KEY KEY` or `=none` each; docs/keys.md has the names.",
+    ),
+    ui(
+        "mouse",
+        Type::Bool,
+        "The screen takes the mouse: the wheel scrolls, a click selects. Terminals then select text only with Shift.",
+    )
+    .default("false"),
     ui(
         "time",
         Type::OneOf(&["relative", "local", "utc"]),

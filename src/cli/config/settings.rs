@@ -41,6 +41,10 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// What a person sees.
     pub ui: UiSettings,
+    /// Other keys for the screen, as they were written.
+    pub ui_keys: Vec<String>,
+    /// The screen takes the mouse.
+    pub ui_mouse: bool,
     decided: Decided,
 }
 
@@ -271,6 +275,8 @@ impl Settings {
             daemon: daemon(&decided, vars),
             limits: limits(&decided),
             ui: ui(&decided),
+            ui_keys: decided.texts("keys"),
+            ui_mouse: decided.flag("mouse"),
             decided,
         })
     }

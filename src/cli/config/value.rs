@@ -172,6 +172,23 @@ pub(super) fn variable_name(text: &str) -> Result<(), &'static str> {
         .ok_or("the name of an environment variable")
 }
 
+/// Keys for an action of the screen: `PLACE.ACTION=KEY KEY`. Whether there is such an action is known to the screen.
+pub(super) fn key_binding(text: &str) -> Result<(), &'static str> {
+    let named = text.split_once('=').filter(|(name, keys)| {
+        let is_name = |c: char| c.is_ascii_lowercase() || c == '-';
+        let parts = name.trim().split_once('.');
+        let named = parts.is_some_and(|(place, action)| {
+            [place, action]
+                .iter()
+                .all(|part| !part.is_empty() && part.chars().all(is_name))
+        });
+        named && !keys.trim().is_empty()
+    });
+    named
+        .map(|_| ())
+        .ok_or("PLACE.ACTION=KEY, such as session.fold=f")
+}
+
 /// Host pattern: `host`, `host:port` or `*.domain`, in lower case.
 pub(super) fn host_pattern(text: &str) -> Result<(), &'static str> {
     const EXPECTED: &str = "a lower-case host, host:port or *.domain";
@@ -267,6 +284,26 @@ mod tests {
             "https://x y",
         ] {
             assert!(!is_base_url(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn keys_of_the_screen_are_given_to_an_action_by_its_name() {
+        for good in [
+            "session.fold=f",
+            "sessions.page-down=ctrl-f pgdn",
+            "session.fold=none",
+        ] {
+            assert_eq!(key_binding(good), Ok(()), "{good}");
+        }
+        for bad in [
+            "",
+            "fold=f",
+            "session.fold",
+            "session.fold=",
+            "Session.Fold=f",
+        ] {
+            key_binding(bad).expect_err(bad);
         }
     }
 

@@ -77,6 +77,7 @@ pub const BINDINGS: &[Binding] = &[
     row(Place::Session, &["{"], Action::AskedBefore, "", "to the message of the user before"),
     row(Place::Session, &["}"], Action::AskedNext, "", "to the next message of the user"),
     row(Place::Session, &["y"], Action::Copy, "", "copy the text of what was found, or of the agent's newest message"),
+    row(Place::Session, &["o"], Action::Pager, "", "show an Item whole in $PAGER"),
     row(Place::Session, &["Y"], Action::CopyId, "", "copy the id of the Session"),
     row(Place::Search, &["enter"], Action::Accept, "search", "search upwards for the words"),
     row(Place::Search, &["esc"], Action::Back, "leave it", "search nothing"),
@@ -176,6 +177,7 @@ pub const BINDINGS: &[Binding] = &[
     row(Place::Everywhere, &["5"], Action::Artifacts, "", "the Artifacts of the Session"),
     row(Place::Everywhere, &["6"], Action::Health, "", "whether all is in order where the Sessions live"),
     row(Place::Everywhere, &["ctrl-r"], Action::Refresh, "", "read again, and draw anew"),
+    row(Place::Everywhere, &["M"], Action::Mouse, "", "take the mouse, or leave it to the terminal"),
     row(Place::Everywhere, &["ctrl-z"], Action::Suspend, "", "suspend to the shell; agents go on working"),
     row(Place::Everywhere, &["ctrl-c"], Action::Quit, "", "quit; agents go on working"),
 ];

@@ -77,7 +77,7 @@ fn lines(state: &State) -> Vec<(String, Option<String>)> {
             continue;
         }
         lines.push((place.name().to_owned(), None));
-        lines.extend(rows.map(|b| (b.keys.join(" "), Some(b.long.to_owned()))));
+        lines.extend(rows.map(|b| (state.keymap.keys(b).join(" "), Some(b.long.to_owned()))));
         lines.push((String::new(), None));
     }
     if state.about.read_only {

@@ -33,6 +33,8 @@ use crate::text::ago;
 
 /// An answer that takes longer than this is told to be missing.
 const PATIENCE_MS: u64 = 5_000;
+/// The first row of the screen that has a Session of the list.
+pub const LIST_TOP: usize = 3;
 
 /// What a frame was.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,6 +127,10 @@ fn header(state: &State, paint: &mut Paint, area: Rect) {
             None => ("live".to_owned(), Role::Dim),
         },
     };
+    let health = match state.mouse {
+        true => format!("mouse  {health}"),
+        false => health,
+    };
     let health = match about.read_only {
         true => format!("read-only  {health}"),
         false => health,
@@ -162,26 +168,25 @@ fn waits_for(state: &State) -> Option<String> {
 fn footer(state: &State, paint: &mut Paint, area: Rect) {
     let y = area.bottom() - 1;
     let mut x = 1;
-    let cells = |binding: &action::Binding| binding.keys[0].len() + 1 + binding.short.len();
-    let all: Vec<_> = action::footer(state.place(), state.about.read_only).collect();
+    // A row that a person took the keys from has nothing to show.
+    let key = |b: &'static action::Binding| Some((*state.keymap.keys(b).first()?, b));
+    let cells = |(key, b): &(&str, &action::Binding)| key.len() + 1 + b.short.len();
+    let all = action::footer(state.place(), state.about.read_only).filter_map(key);
     // Where there is no room for all, help has the last place.
-    let (help, others): (Vec<&action::Binding>, Vec<&action::Binding>) = all
-        .into_iter()
-        .partition(|b| b.action == action::Action::Help);
+    let (help, others): (Vec<_>, Vec<_>) = all.partition(|(_, b)| b.action == action::Action::Help);
     let width = usize::from(area.width);
     let kept: usize = help.iter().map(|b| cells(b) + 2).sum();
     let mut shown = Vec::new();
     let mut used = x;
-    for binding in others {
-        used += cells(binding) + 2;
+    for row in others {
+        used += cells(&row) + 2;
         if used + kept > width {
             break;
         }
-        shown.push(binding);
+        shown.push(row);
     }
-    for binding in shown.into_iter().chain(help) {
-        let key = binding.keys[0];
-        let cells = cells(binding);
+    for row in shown.into_iter().chain(help) {
+        let (cells, (key, binding)) = (cells(&row), row);
         paint.words(area.x + x as u16, y, key.len(), key, paint.bold());
         let at = area.x + (x + key.len() + 1) as u16;
         paint.words(at, y, binding.short.len(), binding.short, paint.dim());

@@ -32,7 +32,7 @@ pub fn draw(state: &State, paint: &mut Paint, area: Rect) -> Option<Position> {
     let rows = sessions.window.rows();
     let visible = rows.iter().enumerate().skip(sessions.top).take(height);
     for (line, (place, session)) in visible.enumerate() {
-        let y = area.y + 3 + line as u16;
+        let y = area.y + (super::LIST_TOP + line) as u16;
         row(
             state,
             paint,

@@ -1,6 +1,6 @@
 mod bounds;
 mod broken;
-mod far;
+pub mod far;
 mod lacking;
 mod repeated;
 mod same;

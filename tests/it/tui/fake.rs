@@ -1,6 +1,4 @@
-//! A deployment with any number of Sessions, all made up when they are asked for. It counts what it is asked.
-
-use std::sync::atomic::{AtomicUsize, Ordering};
+//! A deployment with any number of Sessions, all made up when they are asked for.
 
 use async_trait::async_trait;
 use rat_things::api::{
@@ -19,20 +17,11 @@ use super::samples;
 pub struct Fake {
     pub sessions: usize,
     pub items: usize,
-    pub pages: AtomicUsize,
 }
 
 impl Fake {
     pub fn new(sessions: usize, items: usize) -> Fake {
-        Fake {
-            sessions,
-            items,
-            pages: AtomicUsize::new(0),
-        }
-    }
-
-    pub fn pages(&self) -> usize {
-        self.pages.load(Ordering::Relaxed)
+        Fake { sessions, items }
     }
 }
 
@@ -94,7 +83,6 @@ impl Deployment for Fake {
         query: &ListQuery,
         _: &SessionFilter,
     ) -> Told<Page<AgentSession>> {
-        self.pages.fetch_add(1, Ordering::Relaxed);
         Ok(page(
             query,
             self.sessions,
@@ -144,7 +132,6 @@ impl Deployment for Fake {
         })
     }
     async fn list_items(&self, _: &str, _: Option<&str>, query: &ListQuery) -> Told<Page<Item>> {
-        self.pages.fetch_add(1, Ordering::Relaxed);
         let make =
             |n: usize| samples::message(&format!("msg_{n:07}"), "turn_1", &format!("line {n}"));
         Ok(page(query, self.items, number, make))

@@ -2,13 +2,18 @@
 
 mod answer;
 mod artifacts;
+mod complaints;
 mod create;
+mod demo;
 mod drawn;
+mod endure;
 mod fake;
 mod find;
 mod hostile;
 mod keys;
+mod lines;
 mod palette;
+mod picture;
 mod records;
 mod samples;
 mod scale;

@@ -7,7 +7,7 @@ use crate::cli::env::{PATIENCE, PROGRAM, TestEnv};
 
 /// A shell in a terminal of its own.
 pub struct Tmux {
-    env: TestEnv,
+    pub env: TestEnv,
     socket: String,
 }
 
@@ -33,7 +33,7 @@ impl Tmux {
         tmux
     }
 
-    fn tmux<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Output {
+    pub fn tmux<'a>(&self, words: impl IntoIterator<Item = &'a str>) -> Output {
         Command::new("tmux")
             .args(["-S", &self.socket])
             .args(words)
@@ -56,7 +56,7 @@ impl Tmux {
         assert!(sent.status.success(), "{sent:?}");
     }
 
-    fn screen(&self) -> String {
+    pub fn screen(&self) -> String {
         String::from_utf8_lossy(&self.tmux(["capture-pane", "-p"]).stdout).into_owned()
     }
 
@@ -113,7 +113,7 @@ impl Tmux {
         pid
     }
 
-    fn signal(&self, name: &str) {
+    pub fn signal(&self, name: &str) {
         let pid = self.pid().to_string();
         let sent = Command::new("kill")
             .args(["-s", name, &pid])
@@ -129,7 +129,7 @@ impl Drop for Tmux {
     }
 }
 
-fn titled(env: &TestEnv, title: &str, input: &str) -> String {
+pub fn titled(env: &TestEnv, title: &str, input: &str) -> String {
     let line = format!(
         "sessions create --environment none --title '{title}' --wait -o id --input '{input}'"
     );

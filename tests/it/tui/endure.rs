@@ -1,0 +1,186 @@
+//! The real program in a real terminal that is resized, has few cells or no colours, behind a daemon that dies, and with a mistake in it.
+
+use std::process::Stdio;
+
+use super::tmux::Tmux;
+use crate::cli::env::{TestEnv, end};
+use crate::remote::far::client;
+use crate::server::world::Api;
+
+impl Tmux {
+    /// The screen over made-up Sessions.
+    fn demo(env: TestEnv, columns: u16, rows: u16) -> Tmux {
+        let tmux = Tmux::new(env, columns, rows);
+        tmux.open("tui --demo 1k");
+        tmux.see("write the report of the quarter");
+        tmux
+    }
+
+    fn resize(&self, columns: u16, rows: u16) {
+        let (columns, rows) = (columns.to_string(), rows.to_string());
+        let resized = self.tmux(["resize-window", "-x", &columns, "-y", &rows]);
+        assert!(resized.status.success(), "{resized:?}");
+    }
+
+    /// Opens the Session that so many are newer than.
+    fn open_newer(&self, newer: usize, title: &str) {
+        for _ in 0..newer {
+            self.keys(&["j"]);
+        }
+        self.keys(&["Enter"]);
+        self.until("the session", |screen| {
+            screen.contains(title) && screen.contains("following")
+        });
+    }
+
+    /// Whether the screen is as it is when all of it is drawn again.
+    fn is_as_fresh(&self, after: &str) {
+        let last = |screen: &str| {
+            let line = screen.lines().last().unwrap_or_default();
+            line.contains("q quit") || line.contains("back")
+        };
+        let shown = self.until("the footer", last);
+        self.keys(&["C-r"]);
+        // The screen is cleared and drawn in one piece; what differs would stay different.
+        self.until(
+            &format!("a screen without leftovers after {after}"),
+            |screen| screen == shown,
+        );
+    }
+}
+
+#[test]
+fn a_mistake_of_ours_gives_the_terminal_back_and_says_so() {
+    let tmux = Tmux::demo(TestEnv::new(), 80, 24);
+    tmux.open_newer(0, "write the report");
+    tmux.keys(&["i"]);
+    tmux.see("message: steers");
+    tmux.type_in("@panic");
+    tmux.see("@panic");
+    tmux.keys(&["Enter"]);
+    tmux.is_given_back("a panic");
+    tmux.see("a mistake in it");
+}
+
+#[test]
+fn what_is_read_stays_in_its_place_when_the_terminal_becomes_small_and_large_again() {
+    let tmux = Tmux::demo(TestEnv::new(), 200, 60);
+    tmux.open_newer(6, "a long history");
+    tmux.keys(&["C-u", "C-u", "C-u"]);
+    let is_still = |screen: &str| !screen.contains("following") && screen.contains("step ");
+    let before = tmux.until("an older part", is_still);
+    let first = |screen: &str| screen.lines().nth(2).unwrap_or_default().trim().to_owned();
+    let words: String = first(&before).chars().take(30).collect();
+    tmux.resize(80, 24);
+    tmux.until("the same first line", |screen| {
+        screen.lines().count() == 24 && first(screen).starts_with(&words)
+    });
+    tmux.resize(200, 60);
+    tmux.until("all of it as before", |screen| screen == before);
+}
+
+#[test]
+fn after_a_storm_of_sizes_the_screen_is_a_fresh_one_whatever_stands_on_it() {
+    let tmux = Tmux::demo(TestEnv::new(), 120, 40);
+    // Text that attacks the terminal, with characters of two cells and of none.
+    for (newer, title) in [(3, "hostile"), (4, "large and binary output")] {
+        tmux.open_newer(newer, title);
+        tmux.keys(&["z", "g"]);
+        for (columns, rows) in [(80, 24), (300, 80), (60, 15), (133, 37)] {
+            for step in 0..15 {
+                tmux.resize(columns + step % 3, rows + step % 2);
+            }
+            tmux.resize(columns, rows);
+            tmux.until("the size", |screen| {
+                screen.lines().count() == usize::from(rows) && screen.contains("rat-things")
+            });
+            tmux.is_as_fresh(&format!("{columns}x{rows} of {title}"));
+        }
+        tmux.keys(&["Escape", "g"]);
+        tmux.see("write the report of the quarter");
+    }
+    tmux.keys(&["q"]);
+    tmux.is_given_back("quitting");
+}
+
+#[test]
+fn without_colours_no_colour_is_written_and_the_words_are_the_same() {
+    let env = TestEnv::new().with("NO_COLOR", "1");
+    let tmux = Tmux::demo(env, 100, 30);
+    let written = tmux.tmux(["capture-pane", "-p", "-e"]);
+    let written = String::from_utf8_lossy(&written.stdout).into_owned();
+    for word in ["running", "waiting", "failed"] {
+        assert!(written.contains(word), "{written}");
+    }
+    // Foreground and background colours; bold, dim and reverse are none.
+    for part in written.split("\x1b[").skip(1) {
+        let (codes, _) = part.split_once('m').unwrap_or_default();
+        let colours = codes.split(';').filter_map(|code| code.parse::<u16>().ok());
+        let colours: Vec<u16> = colours
+            .filter(|code| matches!(code, 30..=38 | 40..=48 | 90..=107))
+            .collect();
+        assert_eq!(colours, [] as [u16; 0], "{written:?}");
+    }
+}
+
+#[test]
+fn the_least_size_shows_everything_that_is_needed() {
+    let tmux = Tmux::demo(TestEnv::new(), 60, 15);
+    let screen = tmux.see("enter open");
+    assert_eq!(screen.lines().count(), 15, "{screen}");
+    tmux.open_newer(1, "answer: which account");
+    tmux.see("lookup_account");
+    tmux.keys(&["i"]);
+    tmux.see("message:");
+    tmux.resize(59, 15);
+    tmux.see("59x15 is too small");
+    tmux.resize(60, 15);
+    tmux.see("message:");
+}
+
+#[test]
+fn a_daemon_that_is_killed_while_it_is_watched_is_noticed_and_nothing_is_missing_afterwards() {
+    let api = Api::new();
+    let far = client(&api.base, &api.key);
+    let lines =
+        "@say first\n@sleep 1500\n@say second\n@sleep 1500\n@say third\n@sleep 1500\n@say fourth";
+    let created = far.run_with(
+        "sessions create --model demo --environment none --no-wait --input - -o id",
+        lines.as_bytes(),
+    );
+    let session = created.stdout.trim().to_owned();
+    let tmux = Tmux::new(far, 100, 30);
+    tmux.open(&format!("tui {session}"));
+    tmux.see("running");
+    end(api.pid());
+    tmux.see("not read for");
+    // Nothing waits for what is gone.
+    tmux.keys(&["?"]);
+    tmux.see("this help");
+    tmux.keys(&["Escape"]);
+    tmux.see("not read for");
+    let address = api
+        .base
+        .trim_start_matches("http://")
+        .trim_end_matches("/v1");
+    let mut again = api
+        .env
+        .command(["daemon", "run", "--listen", address])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("starts");
+    let caught_up = tmux.until("all of it", |screen| {
+        screen.contains("fourth") && screen.contains("done in") && !screen.contains("not read for")
+    });
+    for said in ["first", "second", "third", "fourth"] {
+        let shown = caught_up
+            .lines()
+            .filter(|line| line.trim_end().ends_with(said) && !line.contains('@'));
+        assert_eq!(shown.count(), 1, "{said} in\n{caught_up}");
+    }
+    tmux.keys(&["q"]);
+    tmux.is_given_back("quitting");
+    api.env.ok("daemon stop");
+    again.wait().expect("ends");
+}
