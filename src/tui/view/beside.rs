@@ -37,12 +37,11 @@ pub fn draw(state: &State, open: &Open, paint: &mut Paint, area: Rect) {
             y,
         );
     }
-    let mut y = area.bottom() - facts.len() as u16;
-    for (name, value) in &facts {
+    let first = area.bottom() - facts.len() as u16;
+    for (y, (name, value)) in (first..).zip(&facts) {
         paint.words(area.x + 1, y, 12, name, dim);
         let width = usize::from(area.width).saturating_sub(15);
         paint.words(area.x + 13, y, width, value, dim);
-        y += 1;
     }
 }
 
