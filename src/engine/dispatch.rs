@@ -555,8 +555,9 @@ impl Dispatcher {
         let now_ms = draft.now_ms;
         let (commit, head) = draft.seal(&*self.core.ids);
         if let Some(due_ms) = head.agenda.execute {
-            // This clock put it there, and comes by then.
-            let wait_ms = due_ms.saturating_sub(now_ms) + IDLE_SCAN_MS;
+            // This clock put it there, and comes by then. A worker that takes long to start may have begun, and fallen silent, before.
+            let due_in_ms = due_ms.saturating_sub(now_ms);
+            let wait_ms = due_in_ms.min(self.core.settings.lease_ms) + IDLE_SCAN_MS;
             let until = Instant::now() + Duration::from_millis(wait_ms);
             self.hints().looks.known(&session, due_ms, until);
         }
