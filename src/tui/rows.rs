@@ -74,25 +74,17 @@ impl<T: HasId + Clone + PartialEq> Rows<T> {
 
     /// Moves the selection. Where to read, when an edge is near.
     pub fn act(&mut self, action: Action, height: usize) -> Option<Where> {
-        let last = self.window.rows().len().saturating_sub(1);
-        let screen = height.saturating_sub(1).max(1);
         match action {
-            Action::Down => self.selected = (self.selected + 1).min(last),
-            Action::Up => self.selected = self.selected.saturating_sub(1),
-            Action::PageDown => self.selected = (self.selected + screen).min(last),
-            Action::PageUp => self.selected = self.selected.saturating_sub(screen),
             Action::First if self.window.before().is_some() => {
                 self.window = Window::default();
                 (self.selected, self.top) = (0, 0);
                 return Some(Where::Start);
             }
-            Action::First => self.selected = 0,
             Action::Last if self.window.behind().is_some() => {
                 self.to_end = true;
                 return Some(Where::End);
             }
-            Action::Last => self.selected = last,
-            _ => return None,
+            _ => self.selected = moved(action, self.selected, self.window.rows().len(), height)?,
         }
         self.keep_visible(height);
         self.near_edge(height)
@@ -142,21 +134,48 @@ impl<T: HasId + Clone + PartialEq> Rows<T> {
     /// The selected row is on the screen, and the screen is full if that is possible.
     pub fn keep_visible(&mut self, height: usize) {
         let rows = self.window.rows().len();
-        let height = height.max(1);
-        self.selected = self.selected.min(rows.saturating_sub(1));
-        self.top = self.top.min(rows.saturating_sub(height)).min(self.selected);
-        if self.selected >= self.top + height {
-            self.top = self.selected + 1 - height;
-        }
+        (self.selected, self.top) = visible(self.selected, self.top, rows, height);
     }
 
     fn near_edge(&self, height: usize) -> Option<Where> {
-        let behind = self.window.rows().len().saturating_sub(self.selected + 1);
-        let wanted = match (self.window.behind(), self.window.before()) {
-            (Some(at), _) if behind < height => Some(at),
-            (_, Some(at)) if self.selected < height => Some(at),
-            _ => None,
-        };
-        wanted.filter(|at| self.reading.as_ref() != Some(at))
+        near_edge(&self.window, self.selected, height)
+            .filter(|at| self.reading.as_ref() != Some(at))
+    }
+}
+
+/// The row that is selected after an action, of so many; `None`: it selects none.
+pub(super) fn moved(action: Action, selected: usize, rows: usize, height: usize) -> Option<usize> {
+    let last = rows.saturating_sub(1);
+    let screen = height.saturating_sub(1).max(1);
+    Some(match action {
+        Action::Down => (selected + 1).min(last),
+        Action::Up => selected.saturating_sub(1),
+        Action::PageDown => (selected + screen).min(last),
+        Action::PageUp => selected.saturating_sub(screen),
+        Action::First => 0,
+        Action::Last => last,
+        _ => return None,
+    })
+}
+
+/// The selected row and the first one on the screen, so that the former is seen and the screen is full if that is possible.
+pub(super) fn visible(selected: usize, top: usize, rows: usize, height: usize) -> (usize, usize) {
+    let height = height.max(1);
+    let selected = selected.min(rows.saturating_sub(1));
+    let top = top.min(rows.saturating_sub(height)).min(selected);
+    (selected, top.max((selected + 1).saturating_sub(height)))
+}
+
+/// Where to read: the selection is within a screen of an end that is not the list's.
+pub(super) fn near_edge<T: HasId + Clone + PartialEq>(
+    window: &Window<T>,
+    selected: usize,
+    height: usize,
+) -> Option<Where> {
+    let behind = window.rows().len().saturating_sub(selected + 1);
+    match (window.behind(), window.before()) {
+        (Some(at), _) if behind < height => Some(at),
+        (_, Some(at)) if selected < height => Some(at),
+        _ => None,
     }
 }

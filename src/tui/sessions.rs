@@ -6,6 +6,7 @@ use super::action::Action;
 use super::field::Field;
 use super::filter::Filter;
 use super::msg::{Effect, Trouble};
+use super::rows;
 use super::window::{Chunk, Where, Window};
 use crate::api::AgentSession;
 use crate::text::ago;
@@ -154,25 +155,21 @@ impl Sessions {
 
     /// Moves; asks for rows when an edge is near.
     pub fn act(&mut self, action: Action, height: usize, now_ms: u64) -> Vec<Effect> {
-        let last = self.window.rows().len().saturating_sub(1);
-        let screen = height.saturating_sub(1).max(1);
         match action {
-            Action::Down => self.selected = (self.selected + 1).min(last),
-            Action::Up => self.selected = self.selected.saturating_sub(1),
-            Action::PageDown => self.selected = (self.selected + screen).min(last),
-            Action::PageUp => self.selected = self.selected.saturating_sub(screen),
             Action::First if self.window.before().is_some() => return vec![self.restart(now_ms)],
-            Action::First => self.selected = 0,
             Action::Last if self.window.behind().is_some() => {
                 self.to_end = true;
                 return vec![self.read(Where::End, now_ms)];
             }
-            Action::Last => self.selected = last,
             Action::Sort => {
                 self.order = self.order.next();
                 return vec![self.restart(now_ms)];
             }
-            _ => {}
+            _ => {
+                let rows = self.window.rows().len();
+                self.selected =
+                    rows::moved(action, self.selected, rows, height).unwrap_or(self.selected);
+            }
         }
         self.keep_visible(height);
         self.read_near_edge(height, now_ms)
@@ -245,23 +242,12 @@ impl Sessions {
     /// The selected row is on the screen, and the screen is full if that is possible.
     pub fn keep_visible(&mut self, height: usize) {
         let rows = self.window.rows().len();
-        let height = height.max(1);
-        self.selected = self.selected.min(rows.saturating_sub(1));
-        self.top = self.top.min(rows.saturating_sub(height));
-        self.top = self.top.min(self.selected);
-        if self.selected >= self.top + height {
-            self.top = self.selected + 1 - height;
-        }
+        (self.selected, self.top) = rows::visible(self.selected, self.top, rows, height);
     }
 
     /// Rows are asked for when the selection is within a screen of an end that is not the list's.
     fn read_near_edge(&mut self, height: usize, now_ms: u64) -> Vec<Effect> {
-        let behind = self.window.rows().len() - self.window.rows().len().min(self.selected + 1);
-        let wanted = match (self.window.behind(), self.window.before()) {
-            (Some(at), _) if behind < height => Some(at),
-            (_, Some(at)) if self.selected < height => Some(at),
-            _ => None,
-        };
+        let wanted = rows::near_edge(&self.window, self.selected, height);
         match wanted {
             Some(at) if self.reading.as_ref() != Some(&at) => vec![self.read(at, now_ms)],
             _ => Vec::new(),
