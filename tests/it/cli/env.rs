@@ -14,8 +14,9 @@ use super::scrub::Scrub;
 /// The program under test.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_rat-things");
 
-/// How long anything may take before the test gives up on it.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+/// How long anything may take before the test gives up on it: more than twice as long as the slowest thing that is waited for,
+/// a worker that falls silent and can't be seen, which is missed after 75 s at most.
+pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// See the module.
 pub struct TestEnv {

@@ -1,5 +1,6 @@
 //! The real program in a real terminal that is resized, has few cells or no colours, behind a daemon that dies, and with a mistake in it.
 
+use std::cell::RefCell;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::process::Stdio;
@@ -42,14 +43,29 @@ impl Tmux {
         });
     }
 
+    /// Waits until every key that was sent was followed: what is asked for behind them is there.
+    fn keys_were_followed(&self) -> String {
+        self.keys(&["/"]);
+        self.see("search upwards:");
+        self.keys(&["Escape"]);
+        self.until("the search is closed", |screen| {
+            !screen.contains("search upwards:")
+        })
+    }
+
     /// Writes into the first line of the terminal, behind the back of the program.
     fn scribble(&self, words: &str) {
         let told = self.tmux(["display-message", "-p", "#{pane_tty}"]);
         let tty = String::from_utf8_lossy(&told.stdout).trim().to_owned();
-        let mut tty = OpenOptions::new().write(true).open(tty).expect("opens");
-        // The cursor is put back to where it was.
-        write!(tty, "\x1b7\x1b[1;1H{words}\x1b8").expect("writes");
-        self.see(words);
+        let tty = OpenOptions::new().write(true).open(tty);
+        let tty = RefCell::new(tty.expect("opens"));
+        self.until(words, |screen| {
+            if !screen.contains(words) {
+                // The cursor is put back to where it was. What is still being drawn may take the words away.
+                write!(tty.borrow_mut(), "\x1b7\x1b[1;1H{words}\x1b8").expect("writes");
+            }
+            screen.contains(words)
+        });
     }
 
     /// Whether the screen of a Session is as it is when all of it is drawn again.
@@ -59,11 +75,14 @@ impl Tmux {
             // The line between transcript and footer is where and as wide as it is in this size only.
             let is_rule =
                 |line: &&str| line.ends_with(" following ──") && line.chars().count() == columns;
+            // A terminal that loses a row may push the first one out.
             lines.len() == rows
+                && lines[0].starts_with(" rat-things  demo")
                 && lines.iter().position(is_rule) == Some(rows - 4)
                 && lines[rows - 1].starts_with(" esc back")
                 && lines[rows - 1].ends_with("? help")
         };
+        self.keys_were_followed();
         let shown = self.until(&format!("all of {after}"), is_whole);
         // What goes away only by drawing everything says that it was done.
         self.scribble("left over");
@@ -92,26 +111,61 @@ fn a_mistake_of_ours_gives_the_terminal_back_and_says_so() {
 fn what_is_read_stays_in_its_place_when_the_terminal_becomes_small_and_large_again() {
     let tmux = Tmux::demo(TestEnv::new(), 200, 60);
     tmux.open_newer(6, "a long history");
-    // What is asked for behind the keys is there when all of them were followed.
-    tmux.keys(&["C-u", "C-u", "C-u", "/"]);
-    tmux.see("search upwards:");
-    tmux.keys(&["Escape"]);
-    let before = tmux.until("an older part", |screen| {
-        screen.contains(" not following ") && !screen.contains("search upwards:")
-    });
+    tmux.keys(&["C-u", "C-u", "C-u"]);
+    let before = tmux.keys_were_followed();
+    assert!(before.contains(" not following "), "{before}");
     // There are facts beside the transcript where there is room for them.
     let first = |screen: &str| {
-        let line = screen.lines().nth(2).unwrap_or_default();
-        let (_, line) = line.split_once("│ ").unwrap_or(("", line));
-        line.trim().to_owned()
+        let rows = screen.lines().skip(2).map(|line| {
+            let (_, line) = line.split_once('│').unwrap_or(("", line));
+            line.trim().to_owned()
+        });
+        rows.into_iter()
+            .find(|line| !line.is_empty())
+            .unwrap_or_default()
     };
     let words: String = first(&before).chars().take(30).collect();
     tmux.resize(80, 24);
-    tmux.until("the same first line", |screen| {
-        screen.lines().count() == 24 && first(screen).starts_with(&words)
-    });
+    tmux.until(
+        &format!("{words:?} in the first line, of\n{before}"),
+        |screen| screen.lines().count() == 24 && first(screen).starts_with(&words),
+    );
     tmux.resize(200, 60);
     tmux.until("all of it as before", |screen| screen == before);
+}
+
+#[test]
+fn a_key_that_comes_with_a_change_of_size_is_not_kept_back() {
+    let tmux = Tmux::demo(TestEnv::new(), 120, 40);
+    tmux.open_newer(3, "hostile");
+    for step in 0..60 {
+        let columns = (80 + step).to_string();
+        // One client tells both, so that there is nearly no time between them.
+        tmux.tmux([
+            "resize-window",
+            "-x",
+            &columns,
+            "-y",
+            "24",
+            ";",
+            "send-keys",
+            "/",
+        ]);
+        tmux.see("search upwards:");
+        tmux.tmux([
+            "resize-window",
+            "-x",
+            &columns,
+            "-y",
+            "25",
+            ";",
+            "send-keys",
+            "Escape",
+        ]);
+        tmux.until("the search is closed", |screen| {
+            !screen.contains("search upwards:")
+        });
+    }
 }
 
 #[test]
@@ -121,6 +175,7 @@ fn after_a_storm_of_sizes_the_screen_is_a_fresh_one_whatever_stands_on_it() {
     for (newer, title) in [(3, "hostile"), (4, "large and binary output")] {
         tmux.open_newer(newer, title);
         tmux.keys(&["z", "g"]);
+        tmux.keys_were_followed();
         for (columns, rows) in [(80, 24), (300, 80), (60, 15), (133, 37)] {
             for step in 0..15 {
                 tmux.resize(columns + step % 3, rows + step % 2);
