@@ -6,6 +6,8 @@ mod api;
 mod aws;
 /// The program from outside: words, streams and exit codes.
 mod cli;
+/// The harness `codex`: the real Codex against a model provider on loopback.
+mod codex;
 /// One behaviour suite per port, run against every implementation.
 mod contract;
 /// The journey of an input over memory ports.
