@@ -28,6 +28,8 @@ fn damage_exits_with_one_and_what_is_safe_is_repaired() {
     let env = TestEnv::new();
     let session = env.session("@call ask {}");
     env.scrub().page(&session);
+    // A daemon would clean up after itself.
+    env.ok("daemon stop");
     let nobody = SessionId::parse(&format!("sess_{}", "a".repeat(26))).expect("well formed");
     let stray = keys::agenda(Group::Execute, &nobody, 7);
     set_row(&env.data(), stray, Some(Vec::new()));

@@ -85,6 +85,8 @@ pub const FILTERS: &[(&str, &str)] = &[
     (r#""(\w+_at)":1\d{9}"#, r#""$1":[seconds]"#),
     (r#""(\w+_ms)":1\d{12}"#, r#""$1":[ms]"#),
     (r#"(\w+_at: )1\d{9}"#, "${1}[seconds]"),
+    // A column of a table that says how long ago something was, as wide as its title.
+    (r"(?m)  (now|\d+s ago)( {2,}|$)", "  [ago]  "),
     (r"\bin \d+(ms|s|\.\d+s)\b", "in [span]"),
     (r"\b\d+(\.\d+)? [KMGT]iB (are )?free", "[size] are free"),
     (r"\b(for|since) \d+(ms|(\.\d+)?s|m \d+s)\b", "$1 [span]"),
