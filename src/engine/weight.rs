@@ -7,16 +7,32 @@ const FRAME_BYTES: usize = 4;
 
 /// About the bytes of a value's JSON text.
 pub fn json_bytes(value: &Value) -> usize {
-    FRAME_BYTES
-        + match value {
-            Value::String(text) => text.len(),
-            Value::Array(values) => values.iter().map(json_bytes).sum(),
-            Value::Object(fields) => {
-                let bytes = |(name, value): (&String, &Value)| name.len() + json_bytes(value);
-                fields.iter().map(bytes).sum()
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) => FRAME_BYTES,
-        }
+    match value {
+        Value::String(text) => text_bytes(text),
+        Value::Array(values) => list_bytes(values),
+        Value::Object(fields) => object_bytes(
+            fields
+                .iter()
+                .map(|(name, v)| (name.as_str(), json_bytes(v))),
+        ),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 2 * FRAME_BYTES,
+    }
+}
+
+/// The same of a text.
+pub fn text_bytes(text: &str) -> usize {
+    FRAME_BYTES + text.len()
+}
+
+/// The same of a list.
+pub fn list_bytes(values: &[Value]) -> usize {
+    FRAME_BYTES + values.iter().map(json_bytes).sum::<usize>()
+}
+
+/// The same of an object, by its fields' names and the bytes of their values.
+pub fn object_bytes<'a>(fields: impl IntoIterator<Item = (&'a str, usize)>) -> usize {
+    let bytes = fields.into_iter().map(|(name, bytes)| name.len() + bytes);
+    FRAME_BYTES + bytes.sum::<usize>()
 }
 
 #[cfg(test)]

@@ -65,6 +65,14 @@ impl ScriptedModel {
         lock(&self.requests).clone()
     }
 
+    /// The input of every request so far, as it would be sent.
+    pub fn inputs(&self) -> Vec<Vec<Value>> {
+        let requests = lock(&self.requests);
+        let written = |item| serde_json::to_value(item).unwrap_or_default();
+        let inputs = requests.iter().map(|request| request.input.iter());
+        inputs.map(|items| items.map(written).collect()).collect()
+    }
+
     /// Waits until at least `count` calls were made.
     pub async fn wait_for_calls(&self, count: usize) {
         loop {

@@ -1,20 +1,24 @@
 //! The Model port: one streamed call of a Responses-API model.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
-/// One call of a Responses-API model.
+use super::model_input::ModelItem;
+
+/// One call of a Responses-API model. Cheap to clone: what is large is shared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ModelRequest {
     /// Model name, passed through.
     pub model: String,
     /// System instructions.
-    pub instructions: Option<String>,
-    /// Responses-API input items, oldest first.
-    pub input: Vec<serde_json::Value>,
+    pub instructions: Option<Arc<str>>,
+    /// Input items, oldest first.
+    pub input: Arc<Vec<ModelItem>>,
     /// Responses-API tools.
-    pub tools: Vec<serde_json::Value>,
+    pub tools: Arc<[serde_json::Value]>,
     /// Responses-API `reasoning` object.
     pub reasoning: Option<serde_json::Value>,
     /// Responses-API `text` object.

@@ -1,11 +1,15 @@
 //! The client of a Responses-API server, against a server on loopback.
 
+use std::sync::Arc;
+
 use futures_util::StreamExt;
 use pretty_assertions::assert_eq;
 use rat_things::api::Secret;
 use rat_things::backend::key::KeySource;
 use rat_things::backend::model::http::{HttpModel, HttpModelError, HttpOptions};
-use rat_things::engine::ports::{Model, ModelError, ModelEvent, ModelRequest, ModelUsage};
+use rat_things::engine::ports::{
+    Model, ModelError, ModelEvent, ModelItem, ModelRequest, ModelUsage,
+};
 use serde_json::{Value, json};
 
 use super::server::{Answer, Server, Then};
@@ -55,10 +59,11 @@ fn request() -> ModelRequest {
     ModelRequest {
         model: "m".into(),
         instructions: Some("be kind".into()),
-        input: vec![
-            json!({"type": "message", "role": "assistant", "phase": "commentary", "content": []}),
-        ],
-        tools: vec![json!({"type": "function", "name": "f"})],
+        input: Arc::new(vec![ModelItem::Assistant {
+            text: "hm".into(),
+            phase: Some("commentary".into()),
+        }]),
+        tools: Arc::new([json!({"type": "function", "name": "f"})]),
         reasoning: Some(json!({"effort": "low"})),
         text: None,
         service_tier: None,
@@ -116,7 +121,7 @@ async fn a_request_says_what_it_must_and_nothing_that_is_not_set() {
         json!({
             "model": "m",
             "instructions": "be kind",
-            "input": [{"type": "message", "role": "assistant", "phase": "commentary", "content": []}],
+            "input": [{"type": "message", "role": "assistant", "phase": "commentary", "content": [{"type": "output_text", "text": "hm"}]}],
             "tools": [{"type": "function", "name": "f"}],
             "reasoning": {"effort": "low"},
             "prompt_cache_key": "sess_1",

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::input::call_id;
 use super::items::{self, Call};
 use super::outcome::{self, Ended};
 use super::turn::{Turn, failed, left};
@@ -29,7 +30,7 @@ impl Turn<'_> {
             call.name.clone(),
             call.arguments.clone(),
         );
-        self.since.push(match background {
+        self.record(match background {
             true => Past::Background {
                 call_id,
                 name,
@@ -73,7 +74,7 @@ impl Turn<'_> {
             Ok(plan) => self.execute(plan, &call.call_id).await,
             Err(reason) => outcome::refused(&reason),
         };
-        self.since.push(Past::Tool {
+        self.record(Past::Tool {
             call_id: call.call_id.clone(),
             name: call.name,
             arguments: call.arguments,
@@ -171,15 +172,8 @@ impl Turn<'_> {
     }
 
     fn is_used(&self, id: &str) -> bool {
-        let newest_first = self.since.iter().rev().chain(self.history.iter().rev());
-        newest_first.into_iter().any(|past| match past {
-            Past::Tool { call_id, .. }
-            | Past::Function { call_id, .. }
-            | Past::Background { call_id, .. } => call_id == id,
-            Past::User { .. }
-            | Past::Assistant { .. }
-            | Past::Reasoning { .. }
-            | Past::Answered { .. } => false,
-        })
+        let since = self.since.iter().rev().map(|entry| &**entry);
+        let mut newest_first = since.chain(self.history.iter().rev());
+        newest_first.any(|past| call_id(past) == Some(id))
     }
 }

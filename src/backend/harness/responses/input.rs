@@ -4,10 +4,11 @@
 //! without the item it led to. Whatever was recorded, and wherever a worker was lost, nothing like that leaves this file.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::engine::ports::{Feed, FunctionAnswer, Past, ToolOutcome};
+use crate::engine::ports::{FunctionAnswer, ModelItem, Past, PastEntry, Shared, ToolOutcome};
 
 /// What the model is told about a command whose worker was lost.
 pub const OUTCOME_UNKNOWN: &str = "outcome unknown: the worker was lost while this command ran; it may or may not have taken \
@@ -27,54 +28,132 @@ pub const LATE_RESULT: &str = "Result of the function call ";
 const LEFT_OUT: &str = "Earlier parts of this conversation were left out because they no longer fit. If you need something from \
      them, look at the files in the workspace or ask.";
 
-/// The input items for a model: the history, then the messages of `feed`.
-pub fn model_input(history: &[Past], feed: &[Feed]) -> Vec<Value> {
-    let mut input = Input::default();
-    for past in history {
-        input.past(past);
-    }
-    for message in feed {
-        input.user(&message.content);
-    }
-    input.items
+/// What was recorded: before the harness began, and since.
+#[derive(Clone, Copy)]
+pub struct Log<'a> {
+    /// Before.
+    pub history: &'a Arc<Vec<Past>>,
+    /// Since.
+    pub since: &'a [PastEntry],
 }
 
-/// The input items for a model, of at most about `budget_bytes`; `sizes` has what each entry takes ([`Past::size_bytes`]). The newest entries are kept, and the newest `messages` messages
-/// of the user (at least one) whatever their size; where something was left out, a note says so.
-pub fn fitted_input(
-    history: &[&Past],
-    sizes: &[usize],
-    budget_bytes: usize,
-    messages: usize,
-) -> Vec<Value> {
-    let from = cut(sizes, budget_bytes);
-    let mut input = Input::default();
-    if from > 0 {
-        input.items.push(json!({
-            "type": "message",
-            "role": "system",
-            "content": [{"type": "input_text", "text": LEFT_OUT}],
-        }));
+impl Log<'_> {
+    fn len(self) -> usize {
+        self.history.len() + self.since.len()
     }
-    // Ids seen in what was left out stay taken: the model may have mentioned them.
-    if repeats_ids(history, from) {
-        for past in &history[..from] {
-            input.reserve(past);
+
+    fn entry(self, at: usize) -> Option<PastEntry> {
+        let since = at.checked_sub(self.history.len());
+        PastEntry::of(self.history, at).or_else(|| self.since.get(since?).cloned())
+    }
+}
+
+impl<'a> Log<'a> {
+    /// The entries at these places.
+    fn pasts(self, from: usize, until: usize) -> impl DoubleEndedIterator<Item = &'a Past> {
+        let whole = self.history.len();
+        let history = &self.history[from.min(whole)..until.min(whole)];
+        let since = &self.since[from.saturating_sub(whole)..until.saturating_sub(whole)];
+        history.iter().chain(since.iter().map(|entry| &**entry))
+    }
+}
+
+/// The input of a Turn's model calls. It grows: what an earlier call was given is not put together again.
+#[derive(Default)]
+pub struct Input {
+    /// What each entry of the log takes in a request ([`Past::size_bytes`]), as far as that was asked.
+    sizes: Vec<usize>,
+    /// Entries that were read.
+    read: usize,
+    left_out: LeftOut,
+    items: Items,
+}
+
+/// What is left out: the entries before `from`, but for messages from `message` on.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct LeftOut {
+    from: usize,
+    message: usize,
+}
+
+impl Input {
+    /// The input items for a model, of at most about `budget_bytes`. The newest entries are kept, and the newest `messages` messages of the user (at
+    /// least one) whatever their size; where something was left out, a note says so. `log` is the one of the calls before, and perhaps more.
+    pub fn fitted(
+        &mut self,
+        log: Log<'_>,
+        budget_bytes: usize,
+        messages: usize,
+    ) -> Arc<Vec<ModelItem>> {
+        let sizes = log.pasts(self.sizes.len(), log.len()).map(Past::size_bytes);
+        self.sizes.extend(sizes);
+        let left_out = self.left_out(log, budget_bytes, messages);
+        if left_out != self.left_out || self.repeats_ids(log) {
+            self.read = 0;
         }
-    }
-    let newest = history.iter().enumerate().rev();
-    let kept_message = newest
-        .filter(|(_, past)| matches!(past, Past::User { .. }))
-        .take(messages.max(1))
-        .last()
-        .map_or(history.len(), |(at, _)| at);
-    for (at, past) in history.iter().enumerate() {
-        let is_message = matches!(past, Past::User { .. });
-        if at >= from || (is_message && at >= kept_message) {
-            input.past(past);
+        if self.read == 0 {
+            self.begin(log, left_out);
         }
+        for at in self.read..log.len() {
+            if let Some(entry) = log.entry(at) {
+                self.items.past(&entry);
+            }
+        }
+        self.read = log.len();
+        Arc::clone(&self.items.items)
     }
-    input.items
+
+    fn left_out(&self, log: Log<'_>, budget_bytes: usize, messages: usize) -> LeftOut {
+        let from = cut(&self.sizes, budget_bytes);
+        if from == 0 {
+            return LeftOut::default();
+        }
+        let places = (0..log.len()).rev();
+        let newest = places.zip(log.pasts(0, log.len()).rev());
+        let message = newest
+            .filter(|(_, past)| matches!(past, Past::User { .. }))
+            .take(messages.max(1))
+            .last()
+            .map_or(from, |(at, _)| at.min(from));
+        LeftOut { from, message }
+    }
+
+    /// Whether a call that was not read yet has no id, or one that an earlier call has. Only where something was left out, because only then it matters.
+    fn repeats_ids(&self, log: Log<'_>) -> bool {
+        let from = self.left_out.from;
+        let mut new = log.pasts(self.read, log.len()).filter_map(call_id);
+        from > 0
+            && new.any(|id| {
+                let mut before = log.pasts(0, from).filter_map(call_id);
+                id.is_empty() || self.items.ids.contains(id) || before.any(|left| left == id)
+            })
+    }
+
+    /// Begins anew, with what is kept of the entries before `from`.
+    fn begin(&mut self, log: Log<'_>, left_out: LeftOut) {
+        let LeftOut { from, message } = left_out;
+        let mut items = Items::default();
+        if from > 0 {
+            items.push(ModelItem::Other(Arc::new(json!({
+                "type": "message",
+                "role": "system",
+                "content": [{"type": "input_text", "text": LEFT_OUT}],
+            }))));
+        }
+        // Ids seen in what was left out stay taken: the model may have mentioned them.
+        if repeats_ids(log, from) {
+            let left = log.pasts(0, from).filter_map(call_id);
+            items.ids.extend(left.map(Shared::from));
+        }
+        for at in message..from {
+            if let Some(entry) = log.entry(at)
+                && matches!(*entry, Past::User { .. })
+            {
+                items.past(&entry);
+            }
+        }
+        (self.items, self.left_out, self.read) = (items, left_out, from);
+    }
 }
 
 /// The first entry to keep. It moves in steps of a quarter of the budget, so that a provider's cache of the beginning stays
@@ -99,18 +178,18 @@ fn cut(sizes: &[usize], budget_bytes: usize) -> usize {
 
 /// Whether an id of a call that is kept is also that of another call, kept or left out. Hardly ever; so whoever asks need not
 /// remember the ids of a long history.
-fn repeats_ids(history: &[&Past], from: usize) -> bool {
+fn repeats_ids(log: Log<'_>, from: usize) -> bool {
     let mut kept = HashSet::new();
-    let mut calls = history[from..].iter().filter_map(|past| call_id(past));
+    let mut calls = log.pasts(from, log.len()).filter_map(call_id);
     if calls.any(|id| id.is_empty() || !kept.insert(id)) {
         return true;
     }
-    let mut left_out = history[..from].iter().filter_map(|past| call_id(past));
+    let mut left_out = log.pasts(0, from).filter_map(call_id);
     left_out.any(|id| kept.contains(id))
 }
 
 /// The id of a call.
-fn call_id(past: &Past) -> Option<&str> {
+pub fn call_id(past: &Past) -> Option<&str> {
     match past {
         Past::Tool { call_id, .. }
         | Past::Function { call_id, .. }
@@ -122,111 +201,153 @@ fn call_id(past: &Past) -> Option<&str> {
     }
 }
 
+/// Items, and what it takes to add the next one.
 #[derive(Default)]
-struct Input {
-    items: Vec<Value>,
+struct Items {
+    items: Arc<Vec<ModelItem>>,
     /// Reasoning that still waits for the item it led to.
-    reasoning: Vec<Value>,
-    ids: HashSet<String>,
+    reasoning: Vec<ModelItem>,
+    ids: HashSet<Shared<str>>,
 }
 
-impl Input {
-    fn past(&mut self, past: &Past) {
-        match past {
-            Past::User { content } => self.user(content),
-            Past::Assistant { text, phase } => self.assistant(text, phase.as_deref()),
+impl Items {
+    fn past(&mut self, entry: &PastEntry) {
+        match &**entry {
+            Past::User { .. } => self.user(Shared::part(entry, content_of)),
+            Past::Assistant { text, phase } if !text.is_empty() => {
+                let phase = phase.as_ref().map(|_| Shared::part(entry, phase_of));
+                self.led_to(ModelItem::Assistant {
+                    text: Shared::part(entry, text_of),
+                    phase,
+                });
+            }
+            Past::Assistant { .. } => {}
             Past::Reasoning { native, .. } => {
-                self.reasoning
-                    .extend(native.iter().filter(|item| can_return(item)).cloned());
+                let native = native.iter().filter(|item| can_return(item)).cloned();
+                let native = native.map(|item| ModelItem::Other(Arc::new(item)));
+                self.reasoning.extend(native);
             }
-            Past::Tool {
-                call_id,
-                name,
-                arguments,
-                outcome,
-            } => {
+            Past::Tool { outcome, .. } => {
                 let output = match outcome {
-                    ToolOutcome::Done { output } => output.as_str(),
-                    ToolOutcome::Unknown => OUTCOME_UNKNOWN,
+                    ToolOutcome::Done { .. } => Shared::part(entry, output_of),
+                    ToolOutcome::Unknown => OUTCOME_UNKNOWN.into(),
                 };
-                self.pair(call_id, name, arguments, Value::from(output));
+                self.pair(entry, Answer::Text(output));
             }
-            Past::Function {
-                call_id,
-                name,
-                arguments,
-                output,
-            } => self.pair(call_id, name, arguments, function_output(output.as_ref())),
-            Past::Background {
-                call_id,
-                name,
-                arguments,
-                ..
-            } => self.pair(call_id, name, arguments, Value::from(CALLED)),
+            Past::Function { output, .. } => self.pair(entry, function_output(output.as_ref())),
+            Past::Background { .. } => self.pair(entry, Answer::Text(CALLED.into())),
             Past::Answered {
                 call_id,
                 name,
                 answer,
-            } => self.user(&late_result(call_id, name, answer)),
+            } => self.user(late_result(call_id, name, answer).into()),
         }
+    }
+
+    fn push(&mut self, item: ModelItem) {
+        // A model that was given them has read them by now, so they are hardly ever copied.
+        Arc::make_mut(&mut self.items).push(item);
     }
 
     /// A message of the user ends the response before it: reasoning that led to nothing is left out.
-    fn user(&mut self, content: &[Value]) {
+    fn user(&mut self, content: Shared<[Value]>) {
         self.reasoning.clear();
-        self.items.push(json!({
-            "type": "message",
-            "role": "user",
-            "content": content,
-        }));
+        self.push(ModelItem::User(content));
     }
 
-    fn assistant(&mut self, text: &str, phase: Option<&str>) {
-        if text.is_empty() {
-            return;
-        }
-        self.items.append(&mut self.reasoning);
-        let mut message = json!({
-            "type": "message",
-            "role": "assistant",
-            "content": [{"type": "output_text", "text": text}],
+    /// An item of the model, behind the reasoning that led to it.
+    fn led_to(&mut self, item: ModelItem) {
+        Arc::make_mut(&mut self.items).append(&mut self.reasoning);
+        self.push(item);
+    }
+
+    /// A call and what came of it.
+    fn pair(&mut self, call: &PastEntry, answer: Answer) {
+        let call_id = self.unused(call);
+        let arguments = match malformed(arguments_of(call)) {
+            None => Shared::part(call, arguments_of),
+            Some(wrapped) => wrapped.into(),
+        };
+        self.led_to(ModelItem::Call {
+            call_id: call_id.clone(),
+            name: Shared::part(call, name_of),
+            arguments,
         });
-        if let Some(phase) = phase {
-            message["phase"] = Value::from(phase);
-        }
-        self.items.push(message);
+        self.push(match answer {
+            Answer::Text(output) => ModelItem::Output { call_id, output },
+            Answer::Parts(parts) => ModelItem::Other(Arc::new(json!({
+                "type": "function_call_output",
+                "call_id": &*call_id,
+                "output": parts,
+            }))),
+        });
     }
 
-    fn pair(&mut self, call_id: &str, name: &str, arguments: &str, output: Value) {
-        self.items.append(&mut self.reasoning);
-        let call_id = self.unused(call_id);
-        self.items.push(json!({
-            "type": "function_call",
-            "call_id": call_id,
-            "name": name,
-            "arguments": valid(arguments),
-        }));
-        self.items.push(json!({
-            "type": "function_call_output",
-            "call_id": call_id,
-            "output": output,
-        }));
-    }
-
-    fn reserve(&mut self, past: &Past) {
-        self.ids.extend(call_id(past).map(str::to_owned));
-    }
-
-    /// The id itself, or a variant of it if it is empty or was used before.
-    fn unused(&mut self, call_id: &str) -> String {
-        let mut id = call_id.to_owned();
+    /// The id of the call, or a variant of it if it is empty or was used before.
+    fn unused(&mut self, call: &PastEntry) -> Shared<str> {
+        let mut id = Shared::part(call, id_of);
         let mut n = 1;
         while id.is_empty() || self.ids.contains(&id) {
             n += 1;
-            id = format!("{call_id}_{n}");
+            id = format!("{}_{n}", id_of(call)).into();
         }
         self.ids.insert(id.clone());
         id
+    }
+}
+
+// Parts of an entry that items point to.
+
+fn content_of(past: &Past) -> &[Value] {
+    match past {
+        Past::User { content } => content,
+        _ => &[],
+    }
+}
+
+fn text_of(past: &Past) -> &str {
+    match past {
+        Past::Assistant { text, .. } => text,
+        _ => "",
+    }
+}
+
+fn phase_of(past: &Past) -> &str {
+    match past {
+        Past::Assistant { phase, .. } => phase.as_deref().unwrap_or_default(),
+        _ => "",
+    }
+}
+
+fn output_of(past: &Past) -> &str {
+    match past {
+        Past::Tool {
+            outcome: ToolOutcome::Done { output },
+            ..
+        } => output,
+        _ => "",
+    }
+}
+
+fn id_of(past: &Past) -> &str {
+    call_id(past).unwrap_or_default()
+}
+
+fn name_of(past: &Past) -> &str {
+    match past {
+        Past::Tool { name, .. } | Past::Function { name, .. } | Past::Background { name, .. } => {
+            name
+        }
+        _ => "",
+    }
+}
+
+fn arguments_of(past: &Past) -> &str {
+    match past {
+        Past::Tool { arguments, .. }
+        | Past::Function { arguments, .. }
+        | Past::Background { arguments, .. } => arguments,
+        _ => "",
     }
 }
 
@@ -240,30 +361,38 @@ fn can_return(item: &Value) -> bool {
     item["type"] == "reasoning" && (open || !encrypted.is_empty())
 }
 
-/// Arguments as the model wrote them, if they are JSON. Some servers parse them while they build a prompt, and answer 500 to a
+/// What to send instead of arguments that are no JSON. Some servers parse them while they build a prompt, and answer 500 to a
 /// whole conversation for one slip of the model.
-fn valid(arguments: &str) -> String {
+fn malformed(arguments: &str) -> Option<String> {
     match serde_json::from_str::<serde::de::IgnoredAny>(arguments) {
-        Ok(_) => arguments.to_owned(),
-        Err(_) => json!({"malformed": arguments}).to_string(),
+        Ok(_) => None,
+        Err(_) => Some(json!({"malformed": arguments}).to_string()),
     }
 }
 
-fn function_output(answer: Option<&FunctionAnswer>) -> Value {
+/// What came of a call.
+enum Answer {
+    Text(Shared<str>),
+    /// Content parts.
+    Parts(Vec<Value>),
+}
+
+fn function_output(answer: Option<&FunctionAnswer>) -> Answer {
+    let text = |text: &str| Answer::Text(text.into());
     let Some(answer) = answer else {
-        return Value::from(NOT_ANSWERED);
+        return text(NOT_ANSWERED);
     };
     if !answer.success {
         let error = answer.error.as_deref().unwrap_or("the function failed");
-        return Value::from(format!("error: {error}"));
+        return text(&format!("error: {error}"));
     }
     match &answer.output {
-        Value::String(_) => answer.output.clone(),
+        Value::String(output) => text(output),
         Value::Array(parts) if !parts.is_empty() && parts.iter().all(is_content) => {
-            answer.output.clone()
+            Answer::Parts(parts.clone())
         }
-        Value::Null => Value::from(""),
-        other => Value::from(other.to_string()),
+        Value::Null => text(""),
+        other => text(&other.to_string()),
     }
 }
 
@@ -272,9 +401,8 @@ fn late_result(call_id: &str, name: &str, answer: &FunctionAnswer) -> Vec<Value>
     let text = |text: String| json!({"type": "input_text", "text": text});
     let head = format!("{LATE_RESULT}{call_id} ({name}):");
     match function_output(Some(answer)) {
-        Value::Array(parts) => std::iter::once(text(head)).chain(parts).collect(),
-        Value::String(output) => vec![text(format!("{head}\n{output}"))],
-        other => vec![text(format!("{head}\n{other}"))],
+        Answer::Parts(parts) => std::iter::once(text(head)).chain(parts).collect(),
+        Answer::Text(output) => vec![text(format!("{head}\n{}", &*output))],
     }
 }
 

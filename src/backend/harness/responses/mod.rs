@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-pub use self::input::{LATE_RESULT, OUTCOME_UNKNOWN, model_input};
+pub use self::input::{LATE_RESULT, OUTCOME_UNKNOWN};
 pub use self::retry::Retry;
 use crate::engine::ports::{Harness, Model, TurnEnd, TurnLink, TurnTask};
 

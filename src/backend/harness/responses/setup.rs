@@ -1,6 +1,7 @@
 //! What stays the same for every model call of a Turn: read once from the Session's Agent.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +10,7 @@ use crate::api::{
     AgentReasoning, AgentText, AgentTool, FunctionTool, ServiceTier, SessionAgent, TextFormat,
     Verbosity,
 };
-use crate::engine::ports::ModelRequest;
+use crate::engine::ports::{ModelItem, ModelRequest};
 
 /// The unchanging part of a Turn's model calls.
 #[derive(Clone, Debug)]
@@ -50,9 +51,9 @@ impl Setup {
         Setup {
             request: ModelRequest {
                 model: agent.model.clone(),
-                instructions: agent.instructions.clone(),
-                input: Vec::new(),
-                tools: offered,
+                instructions: agent.instructions.as_deref().map(Arc::from),
+                input: Arc::default(),
+                tools: offered.into(),
                 reasoning: reasoning(agent.reasoning),
                 text: text(&agent.text),
                 service_tier: service_tier(agent.service_tier),
@@ -64,7 +65,7 @@ impl Setup {
     }
 
     /// A request with this input.
-    pub fn request(&self, input: Vec<Value>) -> ModelRequest {
+    pub fn request(&self, input: Arc<Vec<ModelItem>>) -> ModelRequest {
         ModelRequest {
             input,
             ..self.request.clone()
@@ -166,14 +167,15 @@ mod tests {
 
     #[test]
     fn defaults_are_left_out_of_the_request() {
-        let request = setup(json!({}), false).request(vec![json!(1)]);
+        let input = Arc::new(vec![ModelItem::Other(Arc::new(json!(1)))]);
+        let request = setup(json!({}), false).request(Arc::clone(&input));
         assert_eq!(
             request,
             ModelRequest {
                 model: "m".into(),
                 instructions: Some("be kind".into()),
-                input: vec![json!(1)],
-                tools: Vec::new(),
+                input,
+                tools: Arc::default(),
                 reasoning: None,
                 text: None,
                 service_tier: None,
@@ -192,7 +194,7 @@ mod tests {
             }),
             false,
         )
-        .request(Vec::new());
+        .request(Arc::default());
         assert_eq!(
             request.reasoning,
             Some(json!({"effort": "high", "summary": "auto"}))

@@ -2,18 +2,17 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
-
+use super::Options;
 use super::call::{self, NoResponse, Response};
+use super::input::{Input, Log};
 use super::items::{self, Output};
 use super::setup::Setup;
 use super::stop::Stop;
-use super::{Options, input};
 use crate::engine::ports::{
-    Environment, Feed, Fenced, Model, ModelError, Observation, Past, Steer, TurnEnd, TurnLink,
-    TurnTask,
+    Environment, Feed, Fenced, Model, ModelError, ModelItem, Observation, Past, PastEntry, Steer,
+    TurnEnd, TurnLink, TurnTask,
 };
-use crate::engine::weight::json_bytes;
+
 /// One Turn that is being worked on.
 pub struct Turn<'a> {
     model: &'a dyn Model,
@@ -25,9 +24,9 @@ pub struct Turn<'a> {
     pub(super) turn: String,
     pub(super) history: Arc<Vec<Past>>,
     /// What happened since the harness began, behind `history`.
-    pub(super) since: Vec<Past>,
-    /// What each entry of `history` and `since` takes in a request, as far as that was asked.
-    sizes: Vec<usize>,
+    pub(super) since: Vec<PastEntry>,
+    /// What the model is given of both; it grows as they do.
+    input: Input,
     /// Inputs in `since` that no model call was given yet.
     untaken: Vec<u64>,
     model_calls: u32,
@@ -69,7 +68,7 @@ impl<'a> Turn<'a> {
             turn: task.turn,
             history: task.history,
             since: Vec::new(),
-            sizes: Vec::new(),
+            input: Input::default(),
             untaken: Vec::new(),
             model_calls: task.model_calls,
             budget_bytes: options.history_budget_bytes,
@@ -131,7 +130,11 @@ impl<'a> Turn<'a> {
 
     /// How the Turn ends when the agent has nothing more to do: it waits, if answers are still to come that the agent did not wait for.
     fn at_rest(&self) -> TurnEnd {
-        let past = || self.history.iter().chain(&self.since);
+        let past = || {
+            self.history
+                .iter()
+                .chain(self.since.iter().map(|entry| &**entry))
+        };
         let is_answered = |id: &String| {
             let answers =
                 |past: &Past| matches!(past, Past::Answered { call_id, .. } if call_id == id);
@@ -161,7 +164,7 @@ impl<'a> Turn<'a> {
                     call_id,
                     name,
                     answer,
-                } => self.since.push(Past::Answered {
+                } => self.record(Past::Answered {
                     call_id,
                     name,
                     answer,
@@ -174,9 +177,14 @@ impl<'a> Turn<'a> {
 
     fn hear(&mut self, message: Feed) {
         self.untaken.push(message.input);
-        self.since.push(Past::User {
+        self.record(Past::User {
             content: message.content,
         });
+    }
+
+    /// From now on it is a part of what the model is given.
+    pub(super) fn record(&mut self, past: Past) {
+        self.since.push(PastEntry::new(past));
     }
 
     pub(super) async fn saw(&self, what: Observation) -> Result<(), TurnEnd> {
@@ -224,24 +232,25 @@ impl<'a> Turn<'a> {
     }
 
     /// The model's input now, of which `messages` messages are new to it.
-    fn input(&mut self, messages: usize) -> Vec<Value> {
-        let log: Vec<&Past> = self.history.iter().chain(&self.since).collect();
-        let unknown = log[self.sizes.len()..].iter();
-        self.sizes.extend(unknown.map(|past| past.size_bytes()));
-        input::fitted_input(&log, &self.sizes, self.budget_bytes, messages)
+    fn input(&mut self, messages: usize) -> Arc<Vec<ModelItem>> {
+        let log = Log {
+            history: &self.history,
+            since: &self.since,
+        };
+        self.input.fitted(log, self.budget_bytes, messages)
     }
 
     /// About half of what was sent, if that was too long and can be shortened.
     fn shorter(
         &mut self,
         error: &ModelError,
-        sent: &[Value],
+        sent: &[ModelItem],
         messages: usize,
-    ) -> Option<Vec<Value>> {
+    ) -> Option<Arc<Vec<ModelItem>>> {
         if error.code != "context_length_exceeded" {
             return None;
         }
-        let bytes = |input: &[Value]| input.iter().map(json_bytes).sum::<usize>();
+        let bytes = |input: &[ModelItem]| input.iter().map(ModelItem::size_bytes).sum::<usize>();
         self.budget_bytes = self.budget_bytes.min(bytes(sent)) / 2;
         let input = self.input(messages);
         (bytes(&input) < bytes(sent)).then_some(input)
@@ -262,7 +271,7 @@ impl<'a> Turn<'a> {
                     phase,
                     incomplete,
                 } => {
-                    self.since.push(Past::Assistant {
+                    self.record(Past::Assistant {
                         text: text.clone(),
                         phase: phase.clone(),
                     });
@@ -274,7 +283,7 @@ impl<'a> Turn<'a> {
                     .await?;
                 }
                 Output::Reasoning { summary, native } => {
-                    self.since.push(Past::Reasoning {
+                    self.record(Past::Reasoning {
                         summary: summary.clone(),
                         native: Some(native.clone()),
                     });

@@ -17,8 +17,9 @@ use serde_json::{Value, json};
 
 use self::directive::Directive;
 use self::program::{Part, Program, Step};
-use crate::engine::ports::{Model, ModelError, ModelEvent, ModelRequest, ModelStream, ModelUsage};
-use crate::engine::weight::json_bytes;
+use crate::engine::ports::{
+    Model, ModelError, ModelEvent, ModelItem, ModelRequest, ModelStream, ModelUsage,
+};
 
 /// History that is worth giving to this model: it reads only what it needs to know where it stands. A harness that gives it more
 /// makes the thousandth Turn of a Session dearer than the first, for nothing.
@@ -167,7 +168,7 @@ impl Response {
 
     /// Tokens are counted as four bytes each: enough to see them add up, and the same in every run.
     fn end(mut self, request: &ModelRequest) -> VecDeque<Beat> {
-        let read_bytes: usize = request.input.iter().map(json_bytes).sum();
+        let read_bytes: usize = request.input.iter().map(ModelItem::size_bytes).sum();
         let reasoning = self.reasoned_bytes.div_ceil(4);
         let usage = ModelUsage {
             input: (read_bytes as u64).div_ceil(4),

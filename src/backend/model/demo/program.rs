@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::directive::{self, Directive};
 use crate::backend::harness::responses::LATE_RESULT;
+use crate::engine::ports::ModelItem;
 
 /// One step of the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,24 +87,32 @@ pub struct Program {
 
 impl Program {
     /// Reads a request's items. `can_run` says whether there is a shell tool.
-    pub fn read(input: &[Value], can_run: bool) -> Program {
+    pub fn read(input: &[ModelItem], can_run: bool) -> Program {
         let mut program = Program::default();
         for item in input {
-            let kind = item["type"].as_str().unwrap_or("message");
-            match (kind, item["role"].as_str()) {
-                ("message", Some("user")) => program.hear(&text_of(&item["content"]), can_run),
-                ("message", Some("assistant")) => {
-                    program.take(Trace::Message);
+            match item {
+                ModelItem::User(content) => program.hear(&text_of_parts(content), can_run),
+                ModelItem::Assistant { .. } => drop(program.take(Trace::Message)),
+                ModelItem::Call { call_id, .. } => program.called(call_id),
+                ModelItem::Output { call_id, output } => {
+                    program.answered(call_id, || Cow::Borrowed(&**output));
                 }
-                ("reasoning", _) => {
-                    program.take(Trace::Reasoning);
-                }
-                ("function_call", _) => program.called(item),
-                ("function_call_output", _) => program.answered(item),
-                _ => {}
+                ModelItem::Other(item) => program.other(item),
             }
         }
         program
+    }
+
+    /// An item as it is sent, of which only these kinds are not typed.
+    fn other(&mut self, item: &Value) {
+        match item["type"].as_str() {
+            Some("reasoning") => drop(self.take(Trace::Reasoning)),
+            Some("function_call_output") => {
+                let call_id = item["call_id"].as_str().unwrap_or_default();
+                self.answered(call_id, || text_of(&item["output"]));
+            }
+            _ => {}
+        }
     }
 
     /// The steps of the next response: up to and with the first call, or all that is left.
@@ -187,8 +196,7 @@ impl Program {
         self.steps.drain(..=at).next_back()
     }
 
-    fn called(&mut self, item: &Value) {
-        let id = item["call_id"].as_str().unwrap_or_default();
+    fn called(&mut self, id: &str) {
         let (calls, since) = position(id).unwrap_or((0, 0));
         for _ in self.calls_since + 1..since {
             self.take(Trace::Call);
@@ -200,12 +208,11 @@ impl Program {
         }
     }
 
-    fn answered(&mut self, item: &Value) {
-        let id = item["call_id"].as_str().unwrap_or_default();
+    fn answered<'a>(&mut self, id: &str, output: impl FnOnce() -> Cow<'a, str>) {
         let Some(step) = self.open.remove(id) else {
             return;
         };
-        let output = text_of(&item["output"]);
+        let output = output();
         if output.starts_with("cancelled") {
             self.steps.clear();
             return;
@@ -234,44 +241,60 @@ fn part_text(part: &Value) -> &str {
     part["text"].as_str().unwrap_or("(an image)")
 }
 
-/// The text of a string or of content parts, one part a line.
+/// The text of a string or of content parts.
 fn text_of(content: &Value) -> Cow<'_, str> {
     match content {
         Value::String(text) => text.into(),
-        Value::Array(parts) => match parts.as_slice() {
-            [one] => part_text(one).into(),
-            parts => parts
-                .iter()
-                .map(part_text)
-                .collect::<Vec<_>>()
-                .join("\n")
-                .into(),
-        },
+        Value::Array(parts) => text_of_parts(parts),
         _ => "".into(),
+    }
+}
+
+/// The text of content parts, one part a line.
+fn text_of_parts(parts: &[Value]) -> Cow<'_, str> {
+    match parts {
+        [one] => part_text(one).into(),
+        parts => {
+            let texts: Vec<&str> = parts.iter().map(part_text).collect();
+            texts.join("\n").into()
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use pretty_assertions::assert_eq;
     use serde_json::json;
 
     use super::*;
 
-    fn user(text: &str) -> Value {
-        json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})
+    fn user(text: &str) -> ModelItem {
+        let content = vec![json!({"type": "input_text", "text": text})];
+        ModelItem::User(content.into())
     }
 
-    fn said(text: &str) -> Value {
-        json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]})
+    fn said(text: &str) -> ModelItem {
+        ModelItem::Assistant {
+            text: text.into(),
+            phase: None,
+        }
     }
 
-    fn call(id: &str) -> Value {
-        json!({"type": "function_call", "call_id": id, "name": "shell", "arguments": "{}"})
+    fn call(id: &str) -> ModelItem {
+        ModelItem::Call {
+            call_id: id.into(),
+            name: "shell".into(),
+            arguments: "{}".into(),
+        }
     }
 
-    fn output(id: &str, text: &str) -> Value {
-        json!({"type": "function_call_output", "call_id": id, "output": text})
+    fn output(id: &str, output: &str) -> ModelItem {
+        ModelItem::Output {
+            call_id: id.into(),
+            output: output.into(),
+        }
     }
 
     fn say(text: &str) -> Step {
@@ -282,7 +305,7 @@ mod tests {
         Step::Told(Directive::Exec(command.into()))
     }
 
-    fn next(input: &[Value]) -> Vec<Step> {
+    fn next(input: &[ModelItem]) -> Vec<Step> {
         Program::read(input, true).next_response()
     }
 
@@ -304,7 +327,7 @@ mod tests {
     #[test]
     fn call_ids_are_unique_and_hold_the_position_when_calls_are_left_out() {
         let mut input = vec![user("@exec a"), call("other"), output("other", "x")];
-        let id = |input: &[Value]| Program::read(input, true).next_call_id();
+        let id = |input: &[ModelItem]| Program::read(input, true).next_call_id();
         assert_eq!(id(&input), "call_demo_2_2");
         input.push(user("@exec a\n@say b\n@exec c\n@exec d\n@exec e"));
         assert_eq!(id(&input), "call_demo_2_1");
@@ -383,12 +406,14 @@ mod tests {
 
     #[test]
     fn items_of_other_models_do_no_harm() {
+        let other = |item| ModelItem::Other(Arc::new(item));
         let input = [
-            json!({"type": "message", "role": "system", "content": "note"}),
+            other(json!({"type": "message", "role": "system", "content": "note"})),
             said("hi"),
-            json!({"type": "unheard_of"}),
-            json!(7),
+            other(json!({"type": "unheard_of"})),
+            other(json!(7)),
             output("nowhere", "x"),
+            other(json!({"type": "function_call_output", "call_id": "nowhere", "output": []})),
             user("@say a"),
         ];
         assert_eq!(next(&input), [say("a")]);

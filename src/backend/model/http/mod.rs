@@ -145,7 +145,7 @@ impl HttpModel {
             .post(self.url.clone())
             .header(ACCEPT, "text/event-stream")
             .header(CONTENT_TYPE, "application/json")
-            .body(self.body(request));
+            .body(self.body(request)?);
         if let Some(key) = key {
             post = post.bearer_auth(key.reveal());
         }
@@ -156,9 +156,15 @@ impl HttpModel {
         }
     }
 
-    fn body(&self, request: &ModelRequest) -> Bytes {
+    fn body(&self, request: &ModelRequest) -> Result<Bytes, ModelError> {
         let without = self.without.lock().unwrap_or_else(PoisonError::into_inner);
-        Bytes::from(request::body(request, &without).to_string())
+        let body = request::body(request, &without);
+        body.map(Bytes::from).map_err(|error| ModelError {
+            code: TurnErrorCode::InternalError.to_string(),
+            message: format!("the request can't be written: {error}"),
+            retryable: false,
+            retry_after_ms: None,
+        })
     }
 
     async fn failed_body(&self, mut response: Response) -> String {

@@ -2,41 +2,107 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+use serde_json::Value;
 
-use crate::engine::ports::ModelRequest;
+use crate::engine::ports::{ModelItem, ModelRequest};
 
 /// Fields that this model does without if the server refuses them. None changes what is asked.
 pub const OPTIONAL: [&str; 3] = ["include", "prompt_cache_key", "phase"];
 
-/// The request as it is sent.
-pub fn body(request: &ModelRequest, without: &BTreeSet<&'static str>) -> Value {
-    let mut body = json!({
-        "model": request.model,
-        "input": request.input,
-        "stream": true,
-        "store": false,
-        "include": ["reasoning.encrypted_content"],
-        "instructions": request.instructions,
-        "reasoning": request.reasoning,
-        "text": request.text,
-        "service_tier": request.service_tier,
-        "prompt_cache_key": request.prompt_cache_key,
-    });
-    if !request.tools.is_empty() {
-        body["tools"] = Value::from(request.tools.clone());
-    }
-    if without.contains("phase") {
-        for item in body["input"].as_array_mut().into_iter().flatten() {
-            if let Some(item) = item.as_object_mut() {
-                item.remove("phase");
+/// The request as it is sent: JSON, written straight from what was recorded.
+pub fn body(
+    request: &ModelRequest,
+    without: &BTreeSet<&'static str>,
+) -> serde_json::Result<Vec<u8>> {
+    serde_json::to_vec(&Body { request, without })
+}
+
+struct Body<'a> {
+    request: &'a ModelRequest,
+    without: &'a BTreeSet<&'static str>,
+}
+
+impl Serialize for Body<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let ModelRequest {
+            model,
+            instructions,
+            input,
+            tools,
+            reasoning,
+            text,
+            service_tier,
+            prompt_cache_key,
+        } = self.request;
+        let refused = |field: &str| self.without.contains(field);
+        let mut body = serializer.serialize_map(None)?;
+        body.serialize_entry("model", model)?;
+        let input = Input {
+            items: input,
+            without_phase: refused("phase"),
+        };
+        body.serialize_entry("input", &input)?;
+        body.serialize_entry("stream", &true)?;
+        body.serialize_entry("store", &false)?;
+        if !refused("include") {
+            body.serialize_entry("include", &["reasoning.encrypted_content"])?;
+        }
+        if let Some(instructions) = instructions {
+            body.serialize_entry("instructions", instructions)?;
+        }
+        for (name, value) in [("reasoning", reasoning), ("text", text)] {
+            if let Some(value) = value {
+                body.serialize_entry(name, value)?;
             }
         }
+        if let Some(tier) = service_tier {
+            body.serialize_entry("service_tier", tier)?;
+        }
+        if let Some(key) = prompt_cache_key
+            .as_ref()
+            .filter(|_| !refused("prompt_cache_key"))
+        {
+            body.serialize_entry("prompt_cache_key", key)?;
+        }
+        if !tools.is_empty() {
+            body.serialize_entry("tools", tools)?;
+        }
+        body.end()
     }
-    if let Some(fields) = body.as_object_mut() {
-        fields.retain(|name, value| !value.is_null() && !without.contains(name.as_str()));
+}
+
+struct Input<'a> {
+    items: &'a [ModelItem],
+    without_phase: bool,
+}
+
+impl Serialize for Input<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !self.without_phase {
+            return self.items.serialize(serializer);
+        }
+        let mut items = serializer.serialize_seq(Some(self.items.len()))?;
+        for item in self.items {
+            match item {
+                ModelItem::Assistant { text, phase: _ } => {
+                    items.serialize_element(&ModelItem::Assistant {
+                        text: text.clone(),
+                        phase: None,
+                    })?;
+                }
+                ModelItem::Other(item) if item.get("phase").is_some() => {
+                    let mut item = Value::clone(item);
+                    if let Some(fields) = item.as_object_mut() {
+                        fields.remove("phase");
+                    }
+                    items.serialize_element(&item)?;
+                }
+                other => items.serialize_element(other)?,
+            }
+        }
+        items.end()
     }
-    body
 }
 
 /// Whether an answer speaks of this field: quoted, or as the end of a path.

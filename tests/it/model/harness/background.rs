@@ -33,7 +33,7 @@ async fn work_goes_on_behind_the_call_and_rests_until_it_is_answered() {
         .run()
         .await;
     assert_eq!(end, TurnEnd::Waiting);
-    let input = &model.requests()[1].input;
+    let input = &model.inputs()[1];
     let told = input.last().expect("it has items")["output"].as_str();
     assert!(
         told.is_some_and(|told| told.starts_with("called: ")),
@@ -61,7 +61,7 @@ async fn work_goes_on_behind_the_call_and_rests_until_it_is_answered() {
         .run()
         .await;
     assert_eq!(end, TurnEnd::Completed);
-    let input = &later.requests()[0].input;
+    let input = &later.inputs()[0];
     assert_eq!(
         told_late(input),
         [format!("{LATE_RESULT}f1 (lookup):\nfound")]
@@ -95,9 +95,9 @@ async fn an_answer_that_comes_meanwhile_reaches_the_next_model_call() {
     told.notify_one();
     let (end, _) = running.end().await;
     assert_eq!(end, TurnEnd::Completed);
-    let requests = model.requests();
-    assert_eq!(told_late(&requests[1].input), Vec::<&str>::new());
-    assert_eq!(told_late(&requests[2].input).len(), 1);
+    let inputs = model.inputs();
+    assert_eq!(told_late(&inputs[1]), Vec::<&str>::new());
+    assert_eq!(told_late(&inputs[2]).len(), 1);
 }
 
 #[tokio::test]

@@ -49,7 +49,7 @@ async fn without_an_environment_there_are_no_commands() {
     let model = model([scripted::items([shell("c1", "ls")]), scripted::says("done")]);
     let (end, seen) = Setup::new(model.clone()).told("hi").run().await;
     assert_eq!(end, TurnEnd::Completed);
-    assert_eq!(model.requests()[0].tools, Vec::<Value>::new());
+    assert!(model.requests()[0].tools.is_empty());
     assert_eq!(
         tool_outputs(&seen),
         ["failed: there is no tool named `shell` here. Nothing was run."]

@@ -147,7 +147,7 @@ async fn history_that_the_model_finds_too_long_is_shortened() {
         .collect();
     assert_eq!(sizes[0], 41);
     assert!(sizes[1] < 25 && sizes[2] < 13, "{sizes:?}");
-    let input = &model.requests()[2].input;
+    let input = &model.inputs()[2];
     assert_eq!(input[0]["role"], "system");
     assert_eq!(input[input.len() - 1]["content"][0]["text"], "task");
 

@@ -29,7 +29,7 @@ async fn p32_a_turn_that_is_resumed_is_told_what_became_of_each_call() {
     assert_eq!(end, TurnEnd::Completed);
     assert_eq!(facts(&seen), [said("done", "final_answer")]);
     assert_eq!(environment.commands(), [""; 0]);
-    let input = &model.requests()[0].input;
+    let input = &model.inputs()[0];
     assert_eq!(
         kinds(input),
         [

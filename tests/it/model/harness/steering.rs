@@ -57,9 +57,10 @@ async fn a_turn_takes_its_input_runs_commands_and_answers() {
     });
     assert_eq!(calls.count(), 2);
     let requests = model.requests();
-    assert_eq!(kinds(&requests[0].input), ["message"]);
+    let inputs = model.inputs();
+    assert_eq!(kinds(&inputs[0]), ["message"]);
     assert_eq!(
-        kinds(&requests[1].input),
+        kinds(&inputs[1]),
         [
             "message",
             "reasoning",
@@ -110,7 +111,7 @@ async fn steering_is_given_to_the_next_call_and_taken_once() {
         ]
     );
     assert_eq!(
-        kinds(&model.requests()[1].input),
+        kinds(&model.inputs()[1]),
         [
             "message",
             "function_call",
@@ -215,7 +216,7 @@ async fn functions_pause_the_turn_after_the_commands_beside_them() {
         .run()
         .await;
     assert_eq!(end, TurnEnd::Completed);
-    let input = &later.requests()[0].input;
+    let input = &later.inputs()[0];
     assert_eq!(input[4]["output"], "found");
 }
 
@@ -237,7 +238,7 @@ async fn a_message_while_an_answer_is_awaited_goes_on_without_it() {
         .run()
         .await;
     assert_eq!(end, TurnEnd::Completed);
-    let input = &model.requests()[0].input;
+    let input = &model.inputs()[0];
     assert_eq!(
         kinds(input),
         [

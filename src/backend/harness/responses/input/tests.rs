@@ -5,6 +5,34 @@ use proptest::prelude::*;
 
 use super::*;
 
+/// What is sent of a history that is whole.
+fn model_input(history: &[Past]) -> Vec<Value> {
+    fitted(history, usize::MAX)
+}
+
+/// What is sent.
+fn fitted(history: &[Past], budget_bytes: usize) -> Vec<Value> {
+    fitted_input(&mut Input::default(), history, budget_bytes, 1)
+}
+
+/// What `input` sends when this is recorded, some of it before the harness began.
+fn fitted_input(
+    input: &mut Input,
+    log: &[Past],
+    budget_bytes: usize,
+    messages: usize,
+) -> Vec<Value> {
+    let (history, since) = log.split_at(log.len() / 2);
+    let since: Vec<PastEntry> = since.iter().cloned().map(PastEntry::new).collect();
+    let log = Log {
+        history: &Arc::new(history.to_vec()),
+        since: &since,
+    };
+    let items = input.fitted(log, budget_bytes, messages);
+    let items = items.iter().map(serde_json::to_value);
+    items.collect::<Result<_, _>>().expect("JSON")
+}
+
 fn user(text: &str) -> Past {
     Past::User {
         content: vec![json!({"type": "input_text", "text": text})],
@@ -78,7 +106,7 @@ fn output(call_id: &str, output: &str) -> Value {
 }
 
 fn check(history: &[Past], expect: &[Value]) {
-    assert_eq!(model_input(history, &[]), expect);
+    assert_eq!(model_input(history), expect);
 }
 
 #[test]
@@ -92,15 +120,12 @@ fn messages_keep_their_content_and_phase() {
         assistant("b", None),
         assistant("", None),
         assistant("c", Some("commentary")),
+        user("d"),
     ];
-    let feed = [Feed {
-        input: 3,
-        content: vec![json!({"type": "input_text", "text": "d"})],
-    }];
     let mut last = assistant_item("c");
     last["phase"] = "commentary".into();
     assert_eq!(
-        model_input(&history, &feed),
+        model_input(&history),
         [
             user_item("a"),
             json!({"type": "message", "role": "user", "content": [image]}),
@@ -174,7 +199,7 @@ fn reasoning_that_a_provider_could_not_find_again_is_left_out() {
             summary: vec!["s".into()],
             native,
         };
-        model_input(&[past, assistant("a", None)], &[]).len() == 2
+        model_input(&[past, assistant("a", None)]).len() == 2
     };
     assert!(!only(None));
     assert!(!only(Some(json!({"type": "reasoning", "id": "r"}))));
@@ -211,7 +236,7 @@ fn answers_of_functions_are_given_in_a_form_that_is_accepted() {
         ),
         (None, json!(NOT_ANSWERED)),
     ] {
-        let input = model_input(&[function("1", given)], &[]);
+        let input = model_input(&[function("1", given)]);
         assert_eq!(input[1]["output"], expect);
     }
 }
@@ -224,7 +249,7 @@ fn arguments_that_are_no_json_are_wrapped() {
         arguments: "{\"command\":".into(),
         outcome: done("failed"),
     };
-    let input = model_input(&[past], &[]);
+    let input = model_input(&[past]);
     assert_eq!(
         input[0]["arguments"],
         "{\"malformed\":\"{\\\"command\\\":\"}"
@@ -253,19 +278,10 @@ fn call_ids_are_made_unique() {
     );
 }
 
-fn sizes(history: &[&Past]) -> Vec<usize> {
-    history.iter().map(|past| past.size_bytes()).collect()
-}
-
-fn fitted(history: &[Past], budget_bytes: usize) -> Vec<Value> {
-    let all: Vec<&Past> = history.iter().collect();
-    fitted_input(&all, &sizes(&all), budget_bytes, 1)
-}
-
 #[test]
 fn within_its_budget_history_is_whole() {
     let history = [user("a"), tool("1", done("x")), assistant("b", None)];
-    assert_eq!(fitted(&history, 10_000), model_input(&history, &[]));
+    assert_eq!(fitted(&history, 10_000), model_input(&history));
 }
 
 #[test]
@@ -304,8 +320,7 @@ fn every_message_that_is_new_to_the_model_is_kept() {
         user(&big),
         user(&big),
     ];
-    let all: Vec<&Past> = history.iter().collect();
-    let input = fitted_input(&all, &sizes(&all), 10, 3);
+    let input = fitted_input(&mut Input::default(), &history, 10, 3);
     assert_eq!(input.len(), 4);
     assert!(input[1..].iter().all(|item| *item == user_item(&big)));
 }
@@ -401,9 +416,10 @@ fn texts_of(history: &[Past]) -> Vec<String> {
                 ..
             } => Some(output.clone()),
             Past::Tool { .. } => Some(OUTCOME_UNKNOWN.to_owned()),
-            Past::Function { output, .. } => {
-                function_output(output.as_ref()).as_str().map(str::to_owned)
-            }
+            Past::Function { output, .. } => match function_output(output.as_ref()) {
+                Answer::Text(text) => Some(text.to_string()),
+                Answer::Parts(_) => None,
+            },
             _ => None,
         })
         .collect()
@@ -424,7 +440,7 @@ fn texts_in(input: &[Value]) -> Vec<String> {
 proptest! {
     #[test]
     fn whatever_was_recorded_a_provider_accepts_it(history in proptest::collection::vec(any_past(), 0..20)) {
-        let input = model_input(&history, &[]);
+        let input = model_input(&history);
         assert_valid(&input);
         prop_assert_eq!(texts_in(&input), texts_of(&history));
     }
@@ -449,5 +465,22 @@ proptest! {
         let tail = &all[all.len() - kept.len()..];
         let after_message = &all[all.len() - kept.len().saturating_sub(1)..];
         prop_assert!(kept == tail || kept.get(1..) == Some(after_message), "{kept:?} of {all:?}");
+    }
+    /// Each call of a Turn is given what a new worker would give it, which begins anew.
+    #[test]
+    fn input_that_grew_is_what_it_would_be_if_it_were_put_together_now(
+        log in proptest::collection::vec(any_past(), 1..24),
+        calls in proptest::collection::vec((1_usize..5, 1_usize..3), 1..8),
+        budget_bytes in prop_oneof![Just(usize::MAX), 0_usize..3_000],
+    ) {
+        let history = Arc::new(log[..1].to_vec());
+        let since: Vec<PastEntry> = log[1..].iter().cloned().map(PastEntry::new).collect();
+        let (mut input, mut recorded) = (Input::default(), 0);
+        for (more, messages) in calls {
+            recorded = (recorded + more).min(since.len());
+            let log = Log { history: &history, since: &since[..recorded] };
+            let grown = input.fitted(log, budget_bytes, messages);
+            prop_assert_eq!(grown, Input::default().fitted(log, budget_bytes, messages));
+        }
     }
 }
