@@ -17,6 +17,7 @@ use super::ports::{
     Secrets, Store, StoreError,
 };
 use super::session::Head;
+use super::weight::most_json_bytes;
 
 /// What happens to a Turn whose worker was lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -241,6 +242,9 @@ impl Core {
         scope: &BlobScope,
         value: serde_json::Value,
     ) -> Result<Body, EngineError> {
+        if most_json_bytes(&value) <= self.settings.inline_bytes {
+            return Ok(Body::Inline(value));
+        }
         let text = serde_json::to_vec(&value).map_err(|e| EngineError::Damaged {
             key: "body".into(),
             why: e.to_string(),

@@ -13,6 +13,7 @@ use super::item::{ItemBody, ItemRow};
 use super::keys;
 use super::ports::{Change, Feed, Write};
 use super::session::Head;
+use super::weight::list_bytes;
 
 /// Bytes remembered of one Session. A Turn that brings more is read back.
 const MOST_BYTES: usize = 1 << 20;
@@ -50,8 +51,7 @@ impl Recent {
     /// The agent was given these messages, some of which have Items already.
     pub(super) fn handed_over(&mut self, head: &Head, feed: &[Feed]) {
         for message in feed {
-            let texts = message.content.iter().map(|part| part.to_string().len());
-            if !self.has_room(texts.sum()) {
+            if !self.has_room(list_bytes(&message.content)) {
                 continue;
             }
             self.contents.insert(message.input, message.content.clone());

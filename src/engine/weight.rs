@@ -19,17 +19,34 @@ pub fn json_bytes(value: &Value) -> usize {
     }
 }
 
-/// The same of a text.
+/// More than the bytes of a value's JSON text can be: each byte of a text may become six, as `\u001f` does.
+pub fn most_json_bytes(value: &Value) -> usize {
+    /// The longest number, and what stands between two values.
+    const LONGEST: usize = 32;
+    const WIDEST: usize = 6;
+    LONGEST
+        + match value {
+            Value::String(text) => WIDEST * text.len(),
+            Value::Array(values) => values.iter().map(most_json_bytes).sum(),
+            Value::Object(fields) => {
+                let most = |(name, v): (&String, &Value)| WIDEST * name.len() + most_json_bytes(v);
+                fields.iter().map(most).sum()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        }
+}
+
+/// About the bytes of a text's JSON text.
 pub fn text_bytes(text: &str) -> usize {
     FRAME_BYTES + text.len()
 }
 
-/// The same of a list.
+/// About the bytes of a list's JSON text.
 pub fn list_bytes(values: &[Value]) -> usize {
     FRAME_BYTES + values.iter().map(json_bytes).sum::<usize>()
 }
 
-/// The same of an object, by its fields' names and the bytes of their values.
+/// About the bytes of an object's JSON text, by its fields' names and the bytes of their values.
 pub fn object_bytes<'a>(fields: impl IntoIterator<Item = (&'a str, usize)>) -> usize {
     let bytes = fields.into_iter().map(|(name, bytes)| name.len() + bytes);
     FRAME_BYTES + bytes.sum::<usize>()
@@ -37,6 +54,7 @@ pub fn object_bytes<'a>(fields: impl IntoIterator<Item = (&'a str, usize)>) -> u
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -52,6 +70,25 @@ mod tests {
                 json_bytes(&value).abs_diff(written) < written / 5,
                 "{value}"
             );
+        }
+    }
+    proptest! {
+        #[test]
+        fn no_value_is_written_in_more_bytes_than_it_may_take(
+            text in any::<String>(),
+            name in any::<String>(),
+            number in any::<f64>(),
+            integer in any::<i64>(),
+        ) {
+            for value in [
+                json!(text),
+                json!([text, number, integer, null, false]),
+                json!({name.as_str(): [{"a": text}, -number], "b": {}, "c": u64::MAX}),
+                json!(f64::MIN),
+                json!([]),
+            ] {
+                prop_assert!(value.to_string().len() <= most_json_bytes(&value), "{}", value);
+            }
         }
     }
 }

@@ -5,14 +5,22 @@ use std::process::Command;
 use std::sync::Arc;
 
 use rat_things::api::{self, CancelInput, InputEvent, InputMessage, MessageInput};
+use rat_things::backend::harness::responses::{Options, ResponsesHarness};
 use rat_things::backend::local::clock::SystemClock;
+use rat_things::backend::local::compute::InProcessCompute;
 use rat_things::backend::local::ids::SystemIds;
 use rat_things::backend::local::store::{Durability, SqliteStore, StoreOptions, StoreStats};
 use rat_things::backend::memory::bell::MemoryBell;
 use rat_things::backend::memory::blobs::MemoryBlobs;
+use rat_things::backend::memory::environments::{Scripted, ScriptedEnvironments};
 use rat_things::backend::memory::secrets::MemorySecrets;
+use rat_things::backend::model::demo::DemoModel;
 use rat_things::engine::core::{Core, Settings};
-use rat_things::engine::ports::{Committed, Store, StoreError};
+use rat_things::engine::dispatch::Dispatcher;
+use rat_things::engine::ids::SessionId;
+use rat_things::engine::ports::{Committed, RunGrant, Store, StoreError};
+use rat_things::engine::run::Worker;
+use tokio::sync::watch;
 
 use crate::store_child::skip;
 use crate::workload::{Heads, Random, SESSIONS};
@@ -177,17 +185,15 @@ async fn a_commit_of_five_rows_appends_at_most_six_pages() {
     assert!(pages <= 6.0, "{pages} pages a commit");
 }
 
-/// What the engine itself writes for a message of 1,000 bytes that begins a Turn, in a store with 4,000 Sessions of which each had a
-/// Turn before. Sessions that were created one after the other are neighbours in the file, and share the cost of pages that split.
-#[tokio::test]
-async fn a_message_that_begins_a_turn_appends_six_pages_or_a_little_more() {
-    const OWNER: &str = "0123456789abcdef0123456789abcdef";
-    let dir = tempfile::tempdir().expect("a temporary directory");
+const OWNER: &str = "0123456789abcdef0123456789abcdef";
+
+/// An engine whose records are on disk. Filling needs no syncs, and pages are counted, not time.
+fn on_disk(dir: &Path) -> (Core, Arc<SqliteStore>) {
     let options = StoreOptions {
         durability: Durability::ProcessOnly,
         ..StoreOptions::default()
     };
-    let store = SqliteStore::open(&dir.path().join("store.db"), options).expect("a new database");
+    let store = SqliteStore::open(&dir.join("store.db"), options).expect("a new database");
     let store = Arc::new(store);
     let core = Core {
         store: store.clone(),
@@ -198,6 +204,15 @@ async fn a_message_that_begins_a_turn_appends_six_pages_or_a_little_more() {
         secrets: Arc::new(MemorySecrets::new()),
         settings: Settings::default(),
     };
+    (core, store)
+}
+
+/// What the engine itself writes for a message of 1,000 bytes that begins a Turn, in a store with 4,000 Sessions of which each had a
+/// Turn before. Sessions that were created one after the other are neighbours in the file, and share the cost of pages that split.
+#[tokio::test]
+async fn a_message_that_begins_a_turn_appends_six_pages_or_a_little_more() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (core, store) = on_disk(dir.path());
     let request = br#"{"environment":{"type":"openai_hosted"},"agent":{"model":"demo"}}"#;
     let request = api::parse_session_create(request).expect("a request");
     let message = [InputEvent::Message(MessageInput {
@@ -233,4 +248,66 @@ async fn a_message_that_begins_a_turn_appends_six_pages_or_a_little_more() {
         let pages = count(|s| s.wal_pages);
         assert!(pages <= most, "{key}: {pages} pages for a message");
     }
+}
+
+/// Turns of one tool step, one after the other, in each of these Sessions: the pages that one appends. No two calls have the same `name`.
+async fn pages_of_turns(
+    (core, store): (&Core, &SqliteStore),
+    name: &str,
+    sessions: &[&SessionId],
+) -> f64 {
+    let message = [InputEvent::Message(MessageInput {
+        input: vec![InputMessage::text("@exec ls -l\n@say done")],
+        delivery: None,
+    })];
+    let mut rings = core.bell.listen_work();
+    let before = store.stats().wal_pages;
+    for (n, session) in sessions.iter().enumerate() {
+        let key = format!("{name} {n}");
+        let sent = core.send(OWNER, session, &key, &message).await;
+        sent.expect("accepted");
+        // It rings when it is accepted, and when its lease was given back.
+        while let Some(_ring) = rings.recv().await {
+            let loaded = core.load(session).await.expect("a read");
+            if loaded.is_some_and(|loaded| loaded.head.turn.is_none()) {
+                break;
+            }
+        }
+    }
+    (store.stats().wal_pages - before) as f64 / sessions.len() as f64
+}
+
+/// What a Session has behind it is not where its next Turn writes: the rows of a long one are moved away, many at once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_turn_of_a_session_appends_few_pages_more_than_a_first_one() {
+    const TURNS: usize = 40;
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let (core, store) = on_disk(dir.path());
+    let environments = Arc::new(ScriptedEnvironments::new(|_, _| Scripted::ok("a file\n")));
+    let harness = ResponsesHarness::new(Arc::new(DemoModel), Options::default());
+    let worker = Worker::new(core.clone(), Arc::new(harness), environments.clone());
+    worker.listen();
+    let run = move |grant: RunGrant| {
+        let worker = Arc::clone(&worker);
+        Box::pin(async move { worker.run(grant).await }) as _
+    };
+    let compute = InProcessCompute::new(Arc::new(run), 10).expect("there is a /proc");
+    let dispatcher = Dispatcher::new(core.clone(), Arc::new(compute), environments);
+    let (_stop, stopped) = watch::channel(false);
+    tokio::spawn(dispatcher.run(stopped));
+
+    let request = br#"{"environment":{"type":"openai_hosted"},"agent":{"model":"demo"}}"#;
+    let request = api::parse_session_create(request).expect("a request");
+    let mut sessions = Vec::new();
+    for _ in 0..=TURNS {
+        let created = core.create_session(OWNER, None, &request).await;
+        sessions.push(created.expect("a session").session);
+    }
+    let (old, new) = sessions.split_last().expect("there are some");
+    let world = (&core, &*store);
+    pages_of_turns(world, "early", &[old; 150]).await;
+    let late = pages_of_turns(world, "late", &[old; TURNS]).await;
+    let first = pages_of_turns(world, "first", &new.iter().collect::<Vec<_>>()).await;
+    assert!(late <= first + 8.0, "{late} pages against {first}");
+    assert!(late <= 26.0, "{late} pages against {first}");
 }

@@ -23,6 +23,7 @@ mod turn;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde_json::Value;
 
 pub use self::input::{LATE_RESULT, OUTCOME_UNKNOWN};
 pub use self::retry::Retry;
@@ -62,21 +63,33 @@ impl Default for Options {
 pub struct ResponsesHarness {
     model: Arc<dyn Model>,
     options: Options,
+    /// Its own tools, as every request has them.
+    built_in: Arc<[Value]>,
 }
 
 impl ResponsesHarness {
     /// A harness over this model.
     pub fn new(model: Arc<dyn Model>, options: Options) -> ResponsesHarness {
-        ResponsesHarness { model, options }
+        ResponsesHarness {
+            model,
+            built_in: tools::built_in(&options),
+            options,
+        }
     }
 }
 
 #[async_trait]
 impl Harness for ResponsesHarness {
     async fn run(&self, task: TurnTask, link: TurnLink) -> TurnEnd {
-        turn::Turn::new(self.model.as_ref(), &self.options, task, link)
-            .run()
-            .await
+        turn::Turn::new(
+            self.model.as_ref(),
+            &self.options,
+            &self.built_in,
+            task,
+            link,
+        )
+        .run()
+        .await
     }
 
     fn name(&self) -> &'static str {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Options, tools};
 use crate::api::{
     AgentReasoning, AgentText, AgentTool, FunctionTool, ServiceTier, SessionAgent, TextFormat,
     Verbosity,
@@ -24,12 +23,12 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Reads the Agent's snapshot.
+    /// Reads the Agent's snapshot. `built_in` are the tools of the harness, which need an environment.
     pub fn new(
         agent: &SessionAgent,
         session: &str,
         has_environment: bool,
-        options: &Options,
+        built_in: &Arc<[Value]>,
     ) -> Setup {
         let mut offered = Vec::new();
         let mut functions = BTreeMap::new();
@@ -39,21 +38,25 @@ impl Setup {
                 offered.push(function_tool(function));
             }
         }
-        if has_environment {
-            // A function of the Agent with the same name was chosen by its author, so it replaces the built-in tool.
-            let built_in = tools::built_in(options).into_iter();
-            offered.extend(
-                built_in
-                    .filter(|(name, _)| !functions.contains_key(*name))
-                    .map(|(_, tool)| tool),
-            );
-        }
+        let tools = match (has_environment, offered.is_empty()) {
+            (true, true) => Arc::clone(built_in),
+            (true, false) => {
+                // A function of the Agent with the same name was chosen by its author, so it replaces the built-in tool.
+                let is_free = |tool: &&Value| {
+                    let name = tool["name"].as_str();
+                    name.is_some_and(|name| !functions.contains_key(name))
+                };
+                offered.extend(built_in.iter().filter(is_free).cloned());
+                offered.into()
+            }
+            (false, _) => offered.into(),
+        };
         Setup {
             request: ModelRequest {
                 model: agent.model.clone(),
                 instructions: agent.instructions.as_deref().map(Arc::from),
                 input: Arc::default(),
-                tools: offered.into(),
+                tools,
                 reasoning: reasoning(agent.reasoning),
                 text: text(&agent.text),
                 service_tier: service_tier(agent.service_tier),
@@ -137,6 +140,7 @@ fn service_tier(tier: ServiceTier) -> Option<String> {
 mod tests {
     use pretty_assertions::assert_eq;
 
+    use super::super::{Options, tools};
     use super::*;
 
     fn setup(changes: Value, has_environment: bool) -> Setup {
@@ -153,7 +157,8 @@ mod tests {
             agent[&name] = value;
         }
         let agent = serde_json::from_value(agent).expect("this is an Agent's snapshot");
-        Setup::new(&agent, "sess_x", has_environment, &Options::default())
+        let built_in = tools::built_in(&Options::default());
+        Setup::new(&agent, "sess_x", has_environment, &built_in)
     }
 
     fn function(name: &str) -> Value {

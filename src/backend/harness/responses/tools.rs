@@ -1,5 +1,7 @@
 //! The two tools that the harness runs itself: what the model is told about them, and how its arguments are read. Pure.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -30,8 +32,8 @@ const PATCH_FORMAT: &str = "Changes files with one patch. Paths are relative to 
 `Move to` and the text after `@@` are optional. Give about three unchanged lines before and after each change. `*** End of File` \
 after a change says that it is at the file's end. All of the patch is applied, or nothing.";
 
-/// The built-in tools by name, as a Responses-API request has them.
-pub fn built_in(options: &Options) -> [(&'static str, Value); 2] {
+/// The built-in tools, as a Responses-API request has them.
+pub fn built_in(options: &Options) -> Arc<[Value]> {
     let minutes = options.shell_timeout_max_ms / 60_000;
     let shell = format!(
         "Runs a command with `bash -c` in the session's environment and answers with its exit code and its output (standard output \
@@ -72,7 +74,7 @@ pub fn built_in(options: &Options) -> [(&'static str, Value); 2] {
             "additionalProperties": false,
         },
     });
-    [(SHELL, shell), (APPLY_PATCH, apply_patch)]
+    Arc::new([shell, apply_patch])
 }
 
 /// A shell call, read and checked.

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::Options;
 use super::call::{self, NoResponse, Response};
 use super::input::{Input, Log};
@@ -45,10 +47,11 @@ enum Next {
 }
 
 impl<'a> Turn<'a> {
-    /// Takes over a task.
+    /// Takes over a task. `built_in` are the tools of the harness.
     pub fn new(
         model: &'a dyn Model,
         options: &'a Options,
+        built_in: &Arc<[Value]>,
         task: TurnTask,
         link: TurnLink,
     ) -> Turn<'a> {
@@ -56,7 +59,7 @@ impl<'a> Turn<'a> {
             &task.agent,
             &task.session,
             task.environment.is_some(),
-            options,
+            built_in,
         );
         let mut turn = Turn {
             model,

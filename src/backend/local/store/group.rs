@@ -13,6 +13,7 @@ use super::faults;
 use super::open::{Place, version};
 use super::rows::{self, Applied};
 use super::schema::STEPS;
+use super::statements::Statements;
 use super::stats::Counters;
 use crate::engine::ports::{Commit, Committed, StoreError};
 
@@ -135,9 +136,10 @@ fn transact(
     let before = counters.log().appended();
     let (mut written, mut repeated) = (0, 0);
     let mut answers = Vec::with_capacity(commits.len());
+    let mut statements = Statements::new(conn);
     for commit in commits {
         answers.push(
-            match rows::apply(conn, &place.partitions, commit).map_err(parts)? {
+            match rows::apply(&mut statements, &place.partitions, commit).map_err(parts)? {
                 Applied::Written => {
                     written += 1;
                     Ok(Committed { repeated: false })
@@ -150,6 +152,7 @@ fn transact(
             },
         );
     }
+    drop(statements);
     if written == 0 && repeated > 0 {
         // What a repeat finds may have been written by a process that was killed before its sync, and an answer promises more:
         // setting the version that is already set writes a page, so that COMMIT syncs all that is in the WAL.

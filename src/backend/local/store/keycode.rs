@@ -102,8 +102,7 @@ struct Bits {
 }
 
 impl Bits {
-    fn symbol(&mut self, symbol: usize) {
-        let code = TREE.codes[symbol];
+    fn code(&mut self, code: Code) {
         self.rest = self.rest << code.length | u64::from(code.bits);
         self.length += code.length;
         while self.length >= 8 {
@@ -123,20 +122,21 @@ impl Bits {
 
 /// The stored form of a key: a number in as few bytes as it needs, and before it how many they are; then the sort key.
 pub(super) fn encode(partition: i64, sort: &str) -> Vec<u8> {
+    let codes = &TREE.codes;
     let mut bits = Bits {
-        bytes: prefix(partition),
+        bytes: prefix(partition, sort.len()),
         ..Bits::default()
     };
     for byte in sort.bytes() {
-        bits.symbol(usize::from(byte) + 1);
+        bits.code(codes[usize::from(byte) + 1]);
     }
-    bits.symbol(END);
+    bits.code(codes[END]);
     bits.finish()
 }
 
 /// What sorts behind every key of the partition, and before every key of a later one.
 pub(super) fn behind(partition: i64) -> Vec<u8> {
-    prefix(partition.saturating_add(1))
+    prefix(partition.saturating_add(1), 0)
 }
 
 /// The number of the partition in a stored form; nothing, if it is none.
@@ -148,7 +148,7 @@ pub(super) fn partition(bytes: &[u8]) -> Option<i64> {
         .fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
     i64::try_from(number)
         .ok()
-        .filter(|number| prefix(*number) == bytes[..=length])
+        .filter(|number| prefix(*number, 0) == bytes[..=length])
 }
 
 /// The sort key of a stored form; nothing, if it is none.
@@ -172,10 +172,12 @@ pub(super) fn decode(bytes: &[u8]) -> Option<String> {
     None
 }
 
-fn prefix(partition: i64) -> Vec<u8> {
+/// The number in as few bytes as it needs, after how many they are; with room for so many bytes more.
+fn prefix(partition: i64, room: usize) -> Vec<u8> {
     let bytes = partition.to_be_bytes();
     let zeros = bytes.iter().take_while(|byte| **byte == 0).count();
-    let mut out = vec![(bytes.len() - zeros) as u8];
+    let mut out = Vec::with_capacity(1 + bytes.len() + room);
+    out.push((bytes.len() - zeros) as u8);
     out.extend_from_slice(&bytes[zeros..]);
     out
 }

@@ -5,7 +5,7 @@
 //! a pair of file locks makes turns. The surprise: a SQLite file can be removed or replaced under an open connection without any
 //! error, so the store checks for that itself.
 //!
-//! Read in this order: `schema`, `keycode`, `partitions`, `rows` and `moving` (what is stored), `group` (one transaction), `pen` and `pace` (who writes
+//! Read in this order: `schema`, `keycode`, `partitions`, `statements`, `rows` and `moving` (what is stored), `group` (one transaction), `pen` and `pace` (who writes
 //! it, and when), `writer` and `queue` (the thread), `turnstile` (turns between processes), `checkpoint`, `ahead` and `helper`, `readers`, `open` and `identity`.
 
 mod ahead;
@@ -25,6 +25,7 @@ mod queue;
 mod readers;
 mod rows;
 mod schema;
+mod statements;
 mod stats;
 mod survey;
 mod threads;

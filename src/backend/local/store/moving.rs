@@ -55,6 +55,7 @@ mod tests {
 
     use super::super::open::Place;
     use super::super::rows::{self, Applied};
+    use super::super::statements::Statements;
     use super::super::{StoreOptions, open, survey};
     use super::*;
     use crate::engine::ports::{Change, Commit, CommitId, Guard, Range, Write};
@@ -137,11 +138,11 @@ mod tests {
         let mut most = 0;
         for n in 0..3_000 {
             let commit = nth(n, &rows);
-            let applied = rows::apply(&conn, &place.partitions, &commit);
+            let applied = rows::apply(&mut Statements::new(&conn), &place.partitions, &commit);
             assert_eq!(applied, Ok(Applied::Written), "{n}");
             // A repeat is known wherever the row went.
             if matches!(commit.writes[0].change, Change::Put(_)) {
-                let again = rows::apply(&conn, &place.partitions, &commit);
+                let again = rows::apply(&mut Statements::new(&conn), &place.partitions, &commit);
                 assert_eq!(again, Ok(Applied::Repeated), "{n}");
             }
             let write = commit.writes.into_iter().next().expect("one row");
@@ -183,7 +184,7 @@ mod tests {
                 let sort = format!("{n:010}");
                 let change = Change::Put(vec![0; 9]);
                 let commit = commit(n, partition, sort, Guard::Absent, change);
-                let applied = rows::apply(&conn, &place.partitions, &commit);
+                let applied = rows::apply(&mut Statements::new(&conn), &place.partitions, &commit);
                 assert_eq!(applied, Ok(Applied::Written));
             }
         }
@@ -197,7 +198,7 @@ mod tests {
         let conn = place.connect_writing().expect("a connection");
         let change = Change::Put(Vec::new());
         let commit = commit(1, SESSION, "turn/1".to_owned(), Guard::Absent, change);
-        rows::apply(&conn, &place.partitions, &commit).expect("no fault");
+        rows::apply(&mut Statements::new(&conn), &place.partitions, &commit).expect("no fault");
         conn.execute("INSERT INTO past SELECT * FROM k", [])
             .expect("a copy");
         let wrong = survey::mismatches(&conn).expect("an answer");

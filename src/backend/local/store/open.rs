@@ -17,6 +17,7 @@ use rustix::fs::{StatVfsMountFlags, statvfs};
 use super::identity::{Files, Identity, inode, suffixed};
 use super::partitions::Partitions;
 use super::schema::{self, Found, STEPS};
+use super::statements::KEPT;
 use super::turnstile::Turnstile;
 use super::{StoreOptions, faults};
 use crate::engine::ports::StoreError;
@@ -99,6 +100,7 @@ impl Place {
     /// A lasting connection for writing.
     pub(super) fn connect_writing(&self) -> Result<Connection, StoreError> {
         let conn = self.connect()?;
+        conn.set_prepared_statement_cache_capacity(KEPT);
         writer_settings(&conn, self.options.durability)
             .map_err(|e| faults::refused(&e, &self.path))?;
         Ok(conn)

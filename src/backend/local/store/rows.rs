@@ -17,6 +17,7 @@ use super::keycode;
 use super::moving;
 use super::packed;
 use super::partitions::{Numbers, Partitions};
+use super::statements::{Sql, Statements};
 use crate::engine::keys;
 use crate::engine::ports::{Change, Commit, Guard, Key, Page, Range, Record, Write};
 
@@ -27,18 +28,8 @@ pub const INLINE_NEW_BYTES: usize = 24;
 /// four times and spill over to pages of its own.
 pub const INLINE_ROW_BYTES: usize = 940;
 
-const GET: &str =
-    "SELECT k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n WHERE k.key = ?1";
-const GET_PAST: &str = "SELECT past.ver, past.v, body.v FROM past LEFT JOIN body ON body.n = past.n WHERE past.key = ?1";
-const FIND: &str = "SELECT ver, n, c = ?2 FROM k WHERE key = ?1";
-const FIND_PAST: &str = "SELECT ver, n, c = ?2 FROM past WHERE key = ?1";
-const INSERT: &str = "INSERT INTO k(key, ver, n, v, c) VALUES(?1, ?2, ?3, ?4, ?5)";
-const UPDATE: &str = "UPDATE k SET ver = ?2, n = ?3, v = ?4, c = ?5 WHERE key = ?1";
-const DELETE: &str = "DELETE FROM k WHERE key = ?1";
-const DELETE_PAST: &str = "DELETE FROM past WHERE key = ?1";
-const BODY_INSERT: &str = "INSERT INTO body(v) VALUES(?1)";
-const BODY_UPDATE: &str = "UPDATE body SET v = ?2 WHERE n = ?1";
-const BODY_DELETE: &str = "DELETE FROM body WHERE n = ?1";
+const GET: &str = "SELECT k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n WHERE k.key = ?1 UNION ALL \
+    SELECT past.ver, past.v, body.v FROM past LEFT JOIN body ON body.n = past.n WHERE past.key = ?1";
 
 macro_rules! range_sql {
     ($order:literal) => {
@@ -73,13 +64,9 @@ pub(super) fn get(
         return Ok(None);
     };
     let stored = keycode::encode(partition, &key.sort);
-    for sql in [GET, GET_PAST] {
-        let found = cached(conn, sql)?.query_row([&stored], |row| record(row, 0, key.clone()));
-        if let Some(record) = found.optional()? {
-            return Ok(Some(record));
-        }
-    }
-    Ok(None)
+    cached(conn, GET)?
+        .query_row([&stored], |row| record(row, 0, key.clone()))
+        .optional()
 }
 
 /// Several rows, as they were at one instant.
@@ -138,18 +125,18 @@ pub(super) fn range(
 /// Applies one commit, all of it or nothing. Every row is looked at before the first is changed, so a conflict leaves nothing to
 /// undo; after an error the transaction must be rolled back.
 pub(super) fn apply(
-    conn: &Connection,
+    statements: &mut Statements<'_>,
     partitions: &Partitions,
     commit: &Commit,
 ) -> rusqlite::Result<Applied> {
     let mark = &mark(commit.id.0);
-    let mut numbers = Numbers::new(conn, partitions);
+    let mut numbers = Numbers::new(partitions);
     let mut found = Vec::with_capacity(commit.writes.len());
     for write in &commit.writes {
-        found.push(match numbers.get(&write.key.partition)? {
+        found.push(match numbers.get(statements, &write.key.partition)? {
             Some(partition) => {
                 let key = keycode::encode(partition, &write.key.sort);
-                let old = find(conn, &key, mark)?;
+                let old = find(statements, &key, mark)?;
                 (Some(key), old)
             }
             // Its partition has no number yet.
@@ -170,26 +157,27 @@ pub(super) fn apply(
         let key = match key {
             Some(key) => key,
             None if matches!(write.change, Change::Put(_)) => {
-                keycode::encode(numbers.give(&write.key.partition)?, &write.key.sort)
+                let number = numbers.give(statements, &write.key.partition)?;
+                keycode::encode(number, &write.key.sort)
             }
             // A partition without a number has no rows.
             None => continue,
         };
         match (&write.change, old.as_ref()) {
             (Change::Put(value), old) => {
-                let body = place_body(conn, value, old, inline_max(write, key.len()))?;
+                let body = place_body(statements, value, old, inline_max(write, key.len()))?;
                 let inline = body.is_none().then_some(value);
-                put(conn, &key, old, (body, inline), mark)?;
+                put(statements, &key, old, (body, inline), mark)?;
                 if old.is_none() && moving::may_move(&write.key) {
                     grown = Some(key);
                 }
             }
-            (Change::Delete, Some(old)) => delete(conn, &key, old)?,
+            (Change::Delete, Some(old)) => delete(statements, &key, old)?,
             (Change::Delete, None) | (Change::Check, _) => {}
         }
     }
     if let Some(key) = grown.filter(|_| moving::is_time(*mark)) {
-        moving::move_on(conn, &key)?;
+        moving::move_on(statements.conn, &key)?;
     }
     Ok(Applied::Written)
 }
@@ -212,21 +200,16 @@ struct Old {
     past: bool,
 }
 
-fn find(conn: &Connection, key: &[u8], mark: &[u8]) -> rusqlite::Result<Option<Old>> {
-    for (sql, past) in [(FIND, false), (FIND_PAST, true)] {
-        let found = cached(conn, sql)?.query_row([key, mark], |row| {
-            Ok(Old {
-                version: row.get(0)?,
-                body: row.get(1)?,
-                ours: row.get(2)?,
-                past,
-            })
-        });
-        if let Some(old) = found.optional()? {
-            return Ok(Some(old));
-        }
-    }
-    Ok(None)
+fn find(statements: &mut Statements<'_>, key: &[u8], mark: &[u8]) -> rusqlite::Result<Option<Old>> {
+    let found = statements.get(Sql::Find)?.query_row([key, mark], |row| {
+        Ok(Old {
+            version: row.get(0)?,
+            body: row.get(1)?,
+            ours: row.get(2)?,
+            past: row.get(3)?,
+        })
+    });
+    found.optional()
 }
 
 fn holds(guard: Guard, row: Option<&Old>) -> bool {
@@ -239,7 +222,7 @@ fn holds(guard: Guard, row: Option<&Old>) -> bool {
 
 /// Writes the row of `k`: its row in `body`, or its value.
 fn put(
-    conn: &Connection,
+    statements: &mut Statements<'_>,
     key: &[u8],
     old: Option<&Old>,
     (body, inline): (Option<i64>, Option<&Vec<u8>>),
@@ -247,25 +230,27 @@ fn put(
 ) -> rusqlite::Result<()> {
     let version = old.map_or(1, |old| old.version + 1);
     if old.is_some_and(|old| old.past) {
-        cached(conn, DELETE_PAST)?.execute([key])?;
+        statements.get(Sql::DeletePast)?.execute([key])?;
     }
     let sql = match old {
-        Some(Old { past: false, .. }) => UPDATE,
-        Some(Old { past: true, .. }) | None => INSERT,
+        Some(Old { past: false, .. }) => Sql::Update,
+        Some(Old { past: true, .. }) | None => Sql::Insert,
     };
-    cached(conn, sql)?.execute(params![key, version, body, inline, mark])?;
+    statements
+        .get(sql)?
+        .execute(params![key, version, body, inline, mark])?;
     Ok(())
 }
 
-fn delete(conn: &Connection, key: &[u8], old: &Old) -> rusqlite::Result<()> {
+fn delete(statements: &mut Statements<'_>, key: &[u8], old: &Old) -> rusqlite::Result<()> {
     if let Some(n) = old.body {
-        cached(conn, BODY_DELETE)?.execute([n])?;
+        statements.get(Sql::BodyDelete)?.execute([n])?;
     }
     let sql = match old.past {
-        false => DELETE,
-        true => DELETE_PAST,
+        false => Sql::Delete,
+        true => Sql::DeletePast,
     };
-    cached(conn, sql)?.execute([key])?;
+    statements.get(sql)?.execute([key])?;
     Ok(())
 }
 
@@ -281,7 +266,7 @@ fn inline_max(write: &Write, key_bytes: usize) -> usize {
 
 /// Stores a wide value and answers its row; a narrow one has none. A row that existed is overwritten where it is, or removed.
 fn place_body(
-    conn: &Connection,
+    statements: &mut Statements<'_>,
     value: &[u8],
     old: Option<&Old>,
     inline_max: usize,
@@ -292,16 +277,18 @@ fn place_body(
     match (wide, old.and_then(|old| old.body)) {
         (false, None) => Ok(None),
         (false, Some(n)) => {
-            cached(conn, BODY_DELETE)?.execute([n])?;
+            statements.get(Sql::BodyDelete)?.execute([n])?;
             Ok(None)
         }
         (true, Some(n)) => {
-            cached(conn, BODY_UPDATE)?.execute(params![n, value])?;
+            statements
+                .get(Sql::BodyUpdate)?
+                .execute(params![n, value])?;
             Ok(Some(n))
         }
         (true, None) => {
-            cached(conn, BODY_INSERT)?.execute([value])?;
-            Ok(Some(conn.last_insert_rowid()))
+            statements.get(Sql::BodyInsert)?.execute([value])?;
+            Ok(Some(statements.conn.last_insert_rowid()))
         }
     }
 }
@@ -356,7 +343,8 @@ mod tests {
                     id: CommitId([n; 16]),
                     writes: vec![write],
                 };
-                let applied = apply(&conn, &place.partitions, &commit).expect("no fault");
+                let applied = apply(&mut Statements::new(&conn), &place.partitions, &commit)
+                    .expect("no fault");
                 assert_ne!(applied, Applied::Conflict(key.clone()));
                 get(&conn, &place.partitions, &key).expect("no fault");
             }
@@ -368,22 +356,8 @@ mod tests {
                 range(&conn, &place.partitions, &all).expect("no fault");
             }
         }
-        let all = [
-            GET,
-            GET_PAST,
-            FIND,
-            FIND_PAST,
-            INSERT,
-            UPDATE,
-            DELETE,
-            DELETE_PAST,
-            BODY_INSERT,
-            BODY_UPDATE,
-            BODY_DELETE,
-            range_sql!("ASC"),
-            range_sql!("DESC"),
-        ];
-        for sql in all {
+        let reads = [GET, range_sql!("ASC"), range_sql!("DESC")];
+        for sql in Sql::ALL.map(Sql::text).into_iter().chain(reads) {
             let statement = cached(&conn, sql).expect("no fault");
             assert_eq!(statement.get_status(StatementStatus::RePrepare), 0, "{sql}");
         }

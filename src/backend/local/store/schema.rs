@@ -146,6 +146,7 @@ fn functions(conn: &Connection) -> rusqlite::Result<()> {
 mod tests {
     use super::super::partitions::Partitions;
     use super::super::rows::Applied;
+    use super::super::statements::Statements;
     use super::*;
     use crate::engine::ports::{Change, Commit, CommitId, Guard, Key, Range, Write};
 
@@ -257,13 +258,13 @@ mod tests {
         ];
         commit.id = CommitId(id);
         assert_eq!(
-            rows::apply(&conn, &partitions, &commit),
+            rows::apply(&mut Statements::new(&conn), &partitions, &commit),
             Ok(Applied::Repeated)
         );
         commit.id = CommitId([9; 16]);
         commit.writes[0].key = Key::new("S/c", "turn/2");
         assert_eq!(
-            rows::apply(&conn, &partitions, &commit),
+            rows::apply(&mut Statements::new(&conn), &partitions, &commit),
             Ok(Applied::Written)
         );
         assert_eq!(number(&conn, "SELECT count(DISTINCT n) FROM part"), 3);

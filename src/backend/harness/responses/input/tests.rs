@@ -325,6 +325,45 @@ fn every_message_that_is_new_to_the_model_is_kept() {
     assert!(input[1..].iter().all(|item| *item == user_item(&big)));
 }
 
+/// Where the texts of these items are.
+fn places(items: &[ModelItem]) -> Vec<*const u8> {
+    let place = |item: &ModelItem| match item {
+        ModelItem::User(content) => content.as_ptr().cast(),
+        ModelItem::Assistant { text, .. } => text.as_ptr(),
+        ModelItem::Call { arguments, .. } => arguments.as_ptr(),
+        ModelItem::Output { output, .. } => output.as_ptr(),
+        ModelItem::Other(_) => std::ptr::null(),
+    };
+    items.iter().map(place).collect()
+}
+
+#[test]
+fn no_text_is_copied_for_a_call_and_items_of_an_earlier_call_are_those_of_the_next_one() {
+    let history = Arc::new(vec![user("a"), assistant("b", None), tool("1", done("x"))]);
+    let mut since = vec![PastEntry::new(user("c"))];
+    let mut input = Input::default();
+    let mut call = |since: &[PastEntry]| {
+        let history = &history;
+        places(&input.fitted(Log { history, since }, usize::MAX, 1))
+    };
+    let recorded = |past: &Past| match past {
+        Past::User { content } => vec![content.as_ptr().cast()],
+        Past::Assistant { text, .. } => vec![text.as_ptr()],
+        Past::Tool {
+            arguments,
+            outcome: ToolOutcome::Done { output },
+            ..
+        } => vec![arguments.as_ptr(), output.as_ptr()],
+        _ => vec![],
+    };
+    let first = call(&since);
+    since.push(PastEntry::new(tool("2", done("y"))));
+    let second = call(&since);
+    let all = history.iter().chain(since.iter().map(|entry| &**entry));
+    assert_eq!(second, all.flat_map(recorded).collect::<Vec<_>>());
+    assert_eq!(first, second[..5]);
+}
+
 #[test]
 fn the_id_of_a_call_that_was_left_out_stays_taken() {
     let long = "x".repeat(1_000);
