@@ -12,8 +12,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::config::{
-    AwsSettings, IsolationChoice, KeyOrigin, NetworkChoice, ProviderKind, RecoveryChoice,
-    ServerSettings, Settings, prepare_data_dir,
+    AwsSettings, HarnessSettings, IsolationChoice, KeyOrigin, NetworkChoice, ProviderKind,
+    RecoveryChoice, ServerSettings, Settings, prepare_data_dir,
 };
 use super::deployed::Deployed;
 use super::out::{CliError, codes};
@@ -24,6 +24,8 @@ use crate::backend::aws::identity::StsIdentity;
 use crate::backend::aws::inventory::AwsInventory;
 use crate::backend::aws::store as aws_store;
 use crate::backend::demo::Demo;
+use crate::backend::harness::codex::exec::relay;
+use crate::backend::harness::codex::{self, CodexHarness, Endpoint};
 use crate::backend::harness::responses::{self, ResponsesHarness, patch};
 use crate::backend::key::KeySource;
 use crate::backend::local::archive::{TarZstdReader, TarZstdWriter};
@@ -55,12 +57,14 @@ pub use machines::{Machine, ThisMachine, execution, is_on_machine, machine, read
 pub use requests::{requests, requests_to_aws};
 pub use workers::{DaemonLine, Reports, Told, WorkerPool, compute, worker_pool};
 
-/// The binary's private roles, taken before any option is parsed: PID 1 of a sandbox, and the patch tool inside one.
+/// The binary's private roles, taken before any option is parsed: PID 1 of a sandbox, the patch tool inside one, and the way from Codex
+/// to one.
 pub fn hidden() -> Option<ExitCode> {
     let role = std::env::args_os().nth(1)?;
     match role.to_str()? {
         init::ROLE => Some(init::main()),
         patch::ROLE => Some(patch::main()),
+        relay::ROLE => Some(relay::main()),
         _ => None,
     }
 }
@@ -96,6 +100,11 @@ impl Places {
     /// Workspaces.
     pub fn environments(&self) -> PathBuf {
         self.root.join("environments")
+    }
+
+    /// Directories of Codex processes, each as long as its process.
+    pub fn codex(&self) -> PathBuf {
+        self.run().join("codex")
     }
 
     /// Sockets, locks and what the daemon says of itself.
@@ -452,6 +461,29 @@ fn shell_words(argv: &[String]) -> String {
 /// # Errors
 /// The provider is configured wrongly.
 pub fn harness(settings: &Settings) -> Result<Arc<dyn Harness>, CliError> {
+    match &settings.harness {
+        HarnessSettings::Responses => responses_harness(settings),
+        HarnessSettings::Codex { program } => Ok(codex_harness(settings, program.clone())),
+    }
+}
+
+fn codex_harness(settings: &Settings, program: Option<PathBuf>) -> Arc<dyn Harness> {
+    let places = Places {
+        root: settings.data_dir.value.clone(),
+    };
+    // This very program, also when another one was put in its place meanwhile.
+    let relay = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
+    let mut options = codex::Options::new(relay, places.codex());
+    options.program = program;
+    options.max_model_calls = settings.limits.model_calls_per_turn;
+    let endpoint = Endpoint {
+        base_url: settings.provider.base_url.clone(),
+        token: None,
+    };
+    Arc::new(CodexHarness::new(endpoint, options))
+}
+
+fn responses_harness(settings: &Settings) -> Result<Arc<dyn Harness>, CliError> {
     let mut options = responses::Options {
         max_model_calls: settings.limits.model_calls_per_turn,
         ..responses::Options::default()

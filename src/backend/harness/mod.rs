@@ -1,3 +1,4 @@
 //! Adapters that drive an agent.
 
+pub mod codex;
 pub mod responses;

@@ -11,6 +11,7 @@ pub(super) fn contradictions(decided: &Decided) -> Result<(), CliError> {
         return server(decided);
     }
     provider(decided)?;
+    harness(decided)?;
     workers(decided)?;
     network(decided)?;
     tls(decided)
@@ -89,6 +90,23 @@ fn provider(decided: &Decided) -> Result<(), CliError> {
                 ));
             }
         }
+    }
+    Ok(())
+}
+
+/// The offline model is no server that Codex could call, and machines have no Codex.
+fn harness(decided: &Decided) -> Result<(), CliError> {
+    if decided.text("harness").as_deref() != Some("codex") {
+        return Ok(());
+    }
+    let origin = decided.origin("harness");
+    if decided.text("provider.kind").as_deref() == Some("demo") {
+        let what = "`harness` is \"codex\" and `provider.kind` is \"demo\", which only our own loop can use";
+        return Err(contradiction(&origin, what).hint("set provider.kind = \"responses\""));
+    }
+    if decided.text("aws.workers").as_deref() == Some("ec2") {
+        let what = "`harness` is \"codex\" and `aws.workers` is \"ec2\": an instance has no Codex";
+        return Err(contradiction(&origin, what).hint("set aws.workers = \"here\""));
     }
     Ok(())
 }

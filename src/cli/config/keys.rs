@@ -287,6 +287,15 @@ pub(super) static KEYS: &[Key] = &[
     .flag("--read-only")
     .every(),
     profile(
+        "harness",
+        Type::OneOf(&["responses", "codex"]),
+        "What drives the agent: `responses`, a loop of our own over the model; `codex`, OpenAI's Codex, which has to be installed.",
+    )
+    .default("responses")
+    .env("RAT_THINGS_HARNESS"),
+    profile("codex.program", Type::Path, "Codex: its binary or its npm package.")
+        .otherwise("looked up in `PATH`"),
+    profile(
         "provider.kind",
         Type::OneOf(&["demo", "responses"]),
         "`demo` works offline and only pretends; `responses` calls a Responses-API model.",

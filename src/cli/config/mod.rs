@@ -33,8 +33,8 @@ pub use settings::{
     AwsSettings, RecoveryChoice, SandboxSettings, ServerSettings, Settings, UiSettings,
 };
 pub use settings::{
-    DaemonSettings, IsolationChoice, KeyOrigin, LimitSettings, NetworkChoice, ProviderKind,
-    ProviderSettings,
+    DaemonSettings, HarnessSettings, IsolationChoice, KeyOrigin, LimitSettings, NetworkChoice,
+    ProviderKind, ProviderSettings,
 };
 pub use vars::Vars;
 pub use workers::{WorkerSettings, for_machines};

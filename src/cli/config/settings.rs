@@ -31,6 +31,8 @@ pub struct Settings {
     pub aws: Option<AwsSettings>,
     /// Commands that change something are refused.
     pub read_only: bool,
+    /// What drives the agent.
+    pub harness: HarnessSettings,
     /// The model.
     pub provider: ProviderSettings,
     /// Where commands run.
@@ -117,6 +119,18 @@ pub enum ProviderKind {
     Demo,
     /// A Responses-API model.
     Responses,
+}
+
+/// What drives the agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HarnessSettings {
+    /// Our own loop over the model.
+    Responses,
+    /// Codex.
+    Codex {
+        /// Its binary or its package, unless it is to be looked up.
+        program: Option<PathBuf>,
+    },
 }
 
 /// `[profile.NAME.provider]`.
@@ -270,6 +284,7 @@ impl Settings {
             server: server(&decided, vars),
             aws: aws(&decided),
             read_only: decided.flag("read_only"),
+            harness: harness(&decided, vars),
             provider: provider(&decided),
             sandbox: sandbox(&decided, vars),
             daemon: daemon(&decided, vars),
@@ -355,6 +370,17 @@ fn aws(decided: &Decided) -> Option<AwsSettings> {
         endpoint_url: decided.text("aws.endpoint_url"),
         workers: WorkerSettings::of(decided),
     })
+}
+
+fn harness(decided: &Decided, vars: &Vars) -> HarnessSettings {
+    match decided.text("harness").as_deref() {
+        Some("codex") => HarnessSettings::Codex {
+            program: decided
+                .text("codex.program")
+                .and_then(|path| locate::expand_home(&path, vars)),
+        },
+        _ => HarnessSettings::Responses,
+    }
 }
 
 fn provider(decided: &Decided) -> ProviderSettings {

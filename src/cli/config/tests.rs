@@ -453,9 +453,31 @@ fn contradictions_are_refused() {
             "4: `provider.api_key_command` and `provider.api_key_env` are both set; only one can be used",
             "",
         ),
+        (
+            "[profile.x]\nharness = \"codex\"",
+            "2: `harness` is \"codex\" and `provider.kind` is \"demo\", which only our own loop can use",
+            "set provider.kind = \"responses\"",
+        ),
     ] {
         refused(text, "RT-0212", &format!("/c/config.toml:{message}"), hint);
     }
+}
+
+#[test]
+fn codex_is_chosen_and_found_where_it_is_said_to_be() {
+    let codex = |more: &str| {
+        settings(&format!(
+            "[profile.x]\nharness = \"codex\"\nprovider.kind = \"responses\"\n{more}"
+        ))
+        .harness
+    };
+    assert_eq!(codex(""), HarnessSettings::Codex { program: None });
+    let program = Some(PathBuf::from("/home/me/codex"));
+    assert_eq!(
+        codex("codex.program = \"~/codex\""),
+        HarnessSettings::Codex { program }
+    );
+    assert_eq!(settings("").harness, HarnessSettings::Responses);
 }
 
 #[test]

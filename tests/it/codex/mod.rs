@@ -4,5 +4,15 @@
 mod exec;
 /// The Codex that tests/codex/install puts below the target directory.
 mod installed;
+/// Codex or its worker is killed.
+mod losses;
+/// Cancels, steers and functions.
+mod meanwhile;
+/// What does not work, and what must not leave.
+mod refusals;
 /// The model provider.
 mod stub;
+/// Turns that nothing disturbs.
+mod turns;
+/// The real program with the real Codex.
+mod world;

@@ -18,7 +18,7 @@ pub const OUTCOME_UNKNOWN: &str = "outcome unknown: the worker was lost while th
 const NOT_ANSWERED: &str = "no answer: work went on before this call was answered";
 
 /// What the model is told at first about a function whose answer it does not wait for.
-const CALLED: &str =
+pub const CALLED: &str =
     "called: the result comes later, as a message that names this call; go on without it";
 
 /// How such a message begins.

@@ -25,8 +25,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
+pub(super) use self::input::{CALLED, Input, Log};
 pub use self::input::{LATE_RESULT, OUTCOME_UNKNOWN};
+pub(super) use self::outcome::{command as ended_command, environment as ended_trouble};
 pub use self::retry::Retry;
+pub(super) use self::stop::Stop;
 use crate::engine::ports::{Harness, Model, TurnEnd, TurnLink, TurnTask};
 
 /// Bounds of a Turn.

@@ -1,0 +1,261 @@
+//! Commands of the agent: what each wrote, as Codex reads it, and how it ended, as we need it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, watch};
+
+use crate::engine::ports::{Environment, EnvironmentError, ExecEnd, ExecHow, ExecSpec};
+
+/// Output of one command that Codex is given, as it comes.
+const GIVEN_BYTES: usize = 4 << 20;
+
+/// Output of one command that is kept for Codex to read again.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// Chunks that may wait for being given.
+const CHUNKS: usize = 4_096;
+
+/// How a command ended.
+pub type Ended = Result<ExecEnd, EnvironmentError>;
+
+/// All commands of one place.
+#[derive(Default)]
+pub struct Processes {
+    all: Mutex<HashMap<String, Arc<Process>>>,
+    /// Commands in a row that the environment could not run to their end.
+    troubles: AtomicU32,
+}
+
+/// One command.
+pub struct Process {
+    /// The model's call.
+    call_id: String,
+    cancel: watch::Sender<bool>,
+    state: Mutex<State>,
+    /// Changes with every change of the state.
+    version: watch::Sender<u64>,
+    ended: watch::Sender<Option<Ended>>,
+}
+
+#[derive(Default)]
+struct State {
+    last_seq: u64,
+    chunks: Vec<(u64, Bytes)>,
+    kept_bytes: usize,
+    given_bytes: usize,
+    exit_code: Option<i32>,
+    closed: bool,
+}
+
+impl Processes {
+    /// Starts a command. What it does is told over `tell`, in Codex' words.
+    pub fn start(
+        self: &Arc<Self>,
+        (id, call_id): (String, String),
+        environment: Arc<dyn Environment>,
+        spec: ExecSpec,
+        tell: mpsc::UnboundedSender<Value>,
+    ) {
+        let process = Arc::new(Process {
+            call_id,
+            cancel: watch::Sender::new(false),
+            state: Mutex::default(),
+            version: watch::Sender::new(0),
+            ended: watch::Sender::new(None),
+        });
+        self.lock().insert(id.clone(), Arc::clone(&process));
+        let processes = Arc::clone(self);
+        let cancelled = process.cancel.subscribe();
+        tokio::spawn(async move {
+            let (output, mut chunks) = mpsc::channel::<Bytes>(CHUNKS);
+            let giving = {
+                let (process, tell, id) = (Arc::clone(&process), tell.clone(), id.clone());
+                tokio::spawn(async move {
+                    while let Some(chunk) = chunks.recv().await {
+                        process.wrote(&id, chunk, &tell);
+                    }
+                })
+            };
+            let ended = environment.exec(spec, output, cancelled).await;
+            // The environment let go of its end, so this is over as soon as all is given.
+            let _ = giving.await;
+            match &ended {
+                Ok(_) => processes.troubles.store(0, Ordering::Relaxed),
+                Err(error) => {
+                    tracing::warn!(%error, "a command could not be run to its end");
+                    processes.troubles.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            process.end(&id, ended, &tell);
+        });
+    }
+
+    /// The process of this id.
+    pub fn of(&self, id: &str) -> Option<Arc<Process>> {
+        self.lock().get(id).cloned()
+    }
+
+    /// Codex needs nothing more of it.
+    pub fn forget(&self, id: &str) {
+        self.lock().remove(id);
+    }
+
+    /// Waits until the command of this call is over. Returns at once if none ran here.
+    pub async fn end_of(&self, call_id: &str) {
+        if let Some(process) = self.called(call_id) {
+            let _ = process.ended.subscribe().wait_for(Option::is_some).await;
+        }
+    }
+
+    /// How the command of this call ended, if it ran here and is over.
+    pub fn ended(&self, call_id: &str) -> Option<Ended> {
+        self.called(call_id)?.ended.borrow().clone()
+    }
+
+    fn called(&self, call_id: &str) -> Option<Arc<Process>> {
+        let all = self.lock();
+        all.values().find(|one| one.call_id == call_id).cloned()
+    }
+
+    /// How many commands in a row the environment could not run to their end.
+    pub fn troubles(&self) -> u32 {
+        self.troubles.load(Ordering::Relaxed)
+    }
+
+    /// Asks every command to end, with all it started.
+    pub fn cancel_all(&self) {
+        for process in self.lock().values() {
+            process.cancel();
+        }
+    }
+
+    /// Ends every command and waits until they are gone, at most so long.
+    pub async fn end_all(&self, patience: Duration) {
+        self.cancel_all();
+        let all: Vec<Arc<Process>> = self.lock().values().cloned().collect();
+        let gone = async {
+            for process in all {
+                let _ = process.ended.subscribe().wait_for(Option::is_some).await;
+            }
+        };
+        let _ = tokio::time::timeout(patience, gone).await;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Process>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Process {
+    /// Asks it to end, with all it started. Whether it still ran.
+    pub fn cancel(&self) -> bool {
+        self.cancel.send_replace(true);
+        self.ended.borrow().is_none()
+    }
+
+    /// What it did after `after_seq`; waits for something new, at most so long.
+    pub async fn read(&self, after_seq: u64, wait_ms: u64) -> Value {
+        let mut version = self.version.subscribe();
+        version.mark_unchanged();
+        if wait_ms > 0 && self.lock().last_seq <= after_seq {
+            let _ = tokio::time::timeout(Duration::from_millis(wait_ms), version.changed()).await;
+        }
+        let state = self.lock();
+        let new = state.chunks.iter().filter(|(seq, _)| *seq > after_seq);
+        let chunks: Vec<Value> = new.map(|(seq, chunk)| shown(*seq, chunk)).collect();
+        json!({
+            "chunks": chunks,
+            "nextSeq": state.last_seq + 1,
+            "exited": state.exit_code.is_some(),
+            "exitCode": state.exit_code,
+            "closed": state.closed,
+            "failure": null,
+        })
+    }
+
+    fn wrote(&self, id: &str, chunk: Bytes, tell: &mpsc::UnboundedSender<Value>) {
+        let mut state = self.lock();
+        if state.given_bytes > GIVEN_BYTES {
+            return;
+        }
+        state.given_bytes += chunk.len();
+        let chunk = match state.given_bytes > GIVEN_BYTES {
+            true => Bytes::from_static(b"\n[more output was left out]\n"),
+            false => chunk,
+        };
+        state.last_seq += 1;
+        let seq = state.last_seq;
+        let mut output = shown(seq, &chunk);
+        output["processId"] = id.into();
+        let _ = tell.send(json!({"method": "process/output", "params": output}));
+        state.kept_bytes += chunk.len();
+        state.chunks.push((seq, chunk));
+        while state.kept_bytes > KEPT_BYTES && state.chunks.len() > 1 {
+            let (_, oldest) = state.chunks.remove(0);
+            state.kept_bytes -= oldest.len();
+        }
+        drop(state);
+        self.version.send_modify(|version| *version += 1);
+    }
+
+    fn end(&self, id: &str, ended: Ended, tell: &mpsc::UnboundedSender<Value>) {
+        let (exit_code, note) = outcome(&ended);
+        if let Some(note) = note {
+            self.wrote(id, Bytes::from(note), tell);
+        }
+        let mut state = self.lock();
+        state.exit_code = Some(exit_code);
+        state.closed = true;
+        let (exited, closed) = (state.last_seq + 1, state.last_seq + 2);
+        state.last_seq = closed;
+        drop(state);
+        // First for ourselves: Codex may answer with the end of its turn.
+        self.ended.send_replace(Some(ended));
+        let exit = json!({"processId": id, "seq": exited, "exitCode": exit_code});
+        let _ = tell.send(json!({"method": "process/exited", "params": exit}));
+        let close = json!({"processId": id, "seq": closed});
+        let _ = tell.send(json!({"method": "process/closed", "params": close}));
+        self.version.send_modify(|version| *version += 1);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn shown(seq: u64, chunk: &Bytes) -> Value {
+    json!({"seq": seq, "stream": "stdout", "chunk": STANDARD.encode(chunk)})
+}
+
+/// An exit code for Codex, which knows nothing else, and what it can't say.
+fn outcome(ended: &Ended) -> (i32, Option<String>) {
+    match ended {
+        Ok(end) => match &end.how {
+            ExecHow::Exited(code) => (*code, None),
+            ExecHow::Signalled(signal) => (128 + signal, None),
+            ExecHow::TimedOut => (
+                124,
+                Some("\n[its time was over: it and all it started were ended]\n".to_owned()),
+            ),
+            ExecHow::Cancelled => (
+                137,
+                Some("\n[it and all it started were ended]\n".to_owned()),
+            ),
+            ExecHow::NotStarted(reason) => (127, Some(format!("not started: {reason}\n"))),
+        },
+        Err(EnvironmentError::Lost(why)) => (
+            137,
+            Some(format!(
+                "\n[outcome unknown: the environment was lost: {why}. Verify before repeating.]\n"
+            )),
+        ),
+        Err(error) => (126, Some(format!("{error}. Nothing was run.\n"))),
+    }
+}

@@ -1,0 +1,108 @@
+//! Harness `codex`: OpenAI's Codex agent, driven through its app-server, with our records as the only truth.
+//!
+//! Documented for operators in `docs/codex.md`. In reading order: `program` finds the binary, `config` and `home` make a directory for
+//! one process, `process` starts and ends it, `rpc` speaks with it, `setup` says what it is told of the Agent and of the past, `turn`
+//! drives one Turn through as many processes as it takes, `talk` is the conversation with one of them and `seen` what is made of its news;
+//! `calls` keeps count of what the model asked for, `story` of what happened, and `failure` reads what the provider refused. [`exec`] is
+//! where the agent's commands go.
+//!
+//! Codex never runs a command itself: it has no local environment. The only one that it knows is [`exec`], which asks the engine to record an effect
+//! before it happens and then runs it in the Session's own environment. So a command is isolated, recorded, cancelled and recovered
+//! exactly as with any other harness, and a killed app-server takes nothing with it that we do not know.
+//!
+//! The surprising part: a process is fed from what the engine recorded. What it keeps itself is a directory that may vanish at any moment.
+
+mod calls;
+mod config;
+pub mod exec;
+mod failure;
+mod home;
+mod process;
+mod program;
+mod rpc;
+mod seen;
+mod setup;
+mod story;
+mod talk;
+mod turn;
+
+use std::path::PathBuf;
+
+use async_trait::async_trait;
+
+pub use self::program::{NoProgram, PINNED, Program};
+use crate::api::Secret;
+use crate::engine::ports::{Harness, TurnEnd, TurnLink, TurnTask};
+
+/// Where the agent's model is.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Codex posts to `{base_url}/responses`.
+    pub base_url: String,
+    /// What it shows there.
+    pub token: Option<Secret>,
+}
+
+/// What a Turn may use.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The Codex binary, or its package; `None`: the one in `PATH`.
+    pub program: Option<PathBuf>,
+    /// Our own program, which Codex starts to reach [`exec`].
+    pub relay: PathBuf,
+    /// Where directories of processes are made. It belongs to this user alone.
+    pub homes: PathBuf,
+    /// Model calls of one Turn, over all its workers; one more fails the Turn with `usage_limit_exceeded`.
+    pub max_model_calls: u32,
+    /// How long a command may run.
+    pub command_timeout_ms: u64,
+    /// Output of one command that is kept for its Item.
+    pub output_limit_bytes: usize,
+    /// History that the agent is given, about; older entries are left out.
+    pub history_budget_bytes: usize,
+}
+
+impl Options {
+    /// The usual bounds.
+    pub fn new(relay: PathBuf, homes: PathBuf) -> Options {
+        Options {
+            program: None,
+            relay,
+            homes,
+            max_model_calls: 200,
+            command_timeout_ms: 3_600_000,
+            output_limit_bytes: 64 << 10,
+            history_budget_bytes: 768 << 10,
+        }
+    }
+}
+
+/// Drives Codex through Turns.
+pub struct CodexHarness {
+    endpoint: Endpoint,
+    options: Options,
+}
+
+impl CodexHarness {
+    /// A harness whose agents reach their model at `endpoint`.
+    pub fn new(endpoint: Endpoint, options: Options) -> CodexHarness {
+        CodexHarness { endpoint, options }
+    }
+}
+
+#[async_trait]
+impl Harness for CodexHarness {
+    async fn run(&self, task: TurnTask, link: TurnLink) -> TurnEnd {
+        turn::Turn::new(&self.endpoint, &self.options, task, link)
+            .run()
+            .await
+    }
+
+    fn name(&self) -> &'static str {
+        "codex"
+    }
+
+    fn useful_past_bytes(&self) -> usize {
+        self.options.history_budget_bytes
+    }
+}

@@ -1,0 +1,464 @@
+//! What is made of the news of a process.
+
+use serde_json::{Value, json};
+
+use super::calls::{Call, Stage};
+use super::failure;
+use super::rpc::Incoming;
+use super::setup;
+use super::story::{COMMENTARY, FINAL};
+use super::talk::Talk;
+use super::turn::{Halt, Turn, failed};
+use crate::api::{CallStatus, TurnErrorCode};
+use crate::backend::harness::responses::CALLED;
+use crate::engine::ports::{
+    Claim, Delta, ModelUsage, Observation, Past, ToolEnd, ToolOutcome, TurnEnd,
+};
+
+/// Codex' name for the kind of item that is a command.
+const COMMAND: &str = "commandExecution";
+
+impl Turn<'_> {
+    /// Something was said. `Some`: the Turn ends.
+    pub(super) async fn said(
+        &mut self,
+        talk: &mut Talk,
+        said: Incoming,
+    ) -> Result<Option<TurnEnd>, Halt> {
+        match said {
+            Incoming::Reply { .. } => Ok(None),
+            Incoming::Request { id, method, params } => {
+                self.asked(talk, id, &method, &params).await?;
+                Ok(None)
+            }
+            Incoming::Notice { params, .. } if !talk.is_about(&params) => Ok(None),
+            Incoming::Notice { method, params } => self.noticed(talk, &method, params).await,
+        }
+    }
+
+    /// Answers what it asks for.
+    async fn asked(
+        &mut self,
+        talk: &mut Talk,
+        id: Value,
+        method: &str,
+        params: &Value,
+    ) -> Result<(), Halt> {
+        if method != "item/tool/call" {
+            // Nobody is there to approve or to fill in anything; unanswered, it would hold the turn.
+            let refusal = Err("nobody can answer this here");
+            return Ok(talk.server.rpc.answer(id, refusal).await?);
+        }
+        let tool = params["tool"].as_str().unwrap_or_default();
+        if self.setup.is_background(tool) {
+            let called =
+                json!({"contentItems": [{"type": "inputText", "text": CALLED}], "success": true});
+            talk.server.rpc.answer(id, Ok(called)).await?;
+        }
+        // Any other is answered by the client, to another process.
+        Ok(())
+    }
+
+    async fn noticed(
+        &mut self,
+        talk: &mut Talk,
+        method: &str,
+        mut params: Value,
+    ) -> Result<Option<TurnEnd>, Halt> {
+        match method {
+            "rawResponseItem/completed" => self.raw_item(talk, params["item"].take()).await?,
+            "rawResponse/completed" => self.response_complete(talk, &params["usage"]).await?,
+            "item/completed" => self.item_complete(talk, &params["item"]).await?,
+            "turn/completed" => return self.turn_complete(talk, &params["turn"]).await,
+            "error" if params["willRetry"] == true => {
+                // What was read of an answer that broke off is asked for again.
+                talk.held = None;
+                self.saw(Observation::Delta(Delta::Void)).await?;
+            }
+            _ => {
+                if let Some(delta) = delta(talk, method, &params) {
+                    self.saw(Observation::Delta(delta)).await?;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// An item as the model wrote it, or as the model is given it.
+    async fn raw_item(&mut self, talk: &mut Talk, mut item: Value) -> Result<(), Halt> {
+        match item["type"].as_str().unwrap_or_default() {
+            "reasoning" => {
+                if let Some(fields) = item.as_object_mut() {
+                    fields.remove("internal_chat_message_metadata_passthrough");
+                    fields.retain(|_, value| !value.is_null());
+                }
+                let parts = item["summary"].as_array().into_iter().flatten();
+                let texts = parts.filter_map(|part| part["text"].as_str());
+                let summary: Vec<String> = texts.map(str::to_owned).collect();
+                self.progress += 1;
+                self.story.add(Past::Reasoning {
+                    summary: summary.clone(),
+                    native: Some(item.clone()),
+                });
+                let native = Some(item);
+                self.saw(Observation::Reasoning { summary, native }).await
+            }
+            "function_call" | "custom_tool_call" => self.called(talk, &item).await,
+            "function_call_output" | "custom_tool_call_output" => self.output(talk, &item).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// The model asked for something.
+    async fn called(&mut self, talk: &mut Talk, item: &Value) -> Result<(), Halt> {
+        self.tell_held(talk, COMMENTARY).await?;
+        talk.response_complete = false;
+        let field = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
+        let (id, name) = (field("call_id"), field("name"));
+        let arguments = match item["type"] == "custom_tool_call" {
+            true => field("input"),
+            false => field("arguments"),
+        };
+        let recorded = self.unused(&id);
+        let is_function = item["namespace"].is_null() && self.setup.is_function(&name);
+        talk.calls.add(Call {
+            id,
+            recorded: recorded.clone(),
+            name: name.clone(),
+            arguments: arguments.clone(),
+            stage: match is_function {
+                true => Stage::Over,
+                false => Stage::Asked,
+            },
+        });
+        if !is_function {
+            return Ok(());
+        }
+        let background = self.setup.is_background(&name);
+        talk.awaits_client |= !background;
+        self.progress += 1;
+        let (call_id, called, with) = (recorded.clone(), name.clone(), arguments.clone());
+        self.story.add(match background {
+            true => Past::Background {
+                call_id,
+                name: called,
+                arguments: with,
+                open: true,
+            },
+            false => Past::Function {
+                call_id,
+                name: called,
+                arguments: with,
+                output: None,
+            },
+        });
+        self.saw(Observation::FunctionCall {
+            call_id: recorded,
+            name,
+            arguments,
+            background,
+        })
+        .await
+    }
+
+    /// The id itself, or one that is unique in the Session if the provider gave none or gave it before.
+    fn unused(&self, id: &str) -> String {
+        let mut unused = id.to_owned();
+        let mut n = 1;
+        while unused.is_empty() || self.story.is_used(&unused) {
+            n += 1;
+            unused = format!("{id:.40}_{n}");
+        }
+        unused
+    }
+
+    /// What the model is told about a call. Of commands and patches the end is known before, unless they go on in the background or never began.
+    async fn output(&mut self, talk: &mut Talk, item: &Value) -> Result<(), Halt> {
+        let id = item["call_id"].as_str().unwrap_or_default();
+        let Some(call) = talk.calls.of(id).cloned() else {
+            return Ok(());
+        };
+        if call.stage == Stage::Over {
+            return Ok(());
+        }
+        if call.stage == Stage::Asked {
+            if talk.calls.begun().is_some() {
+                // One call at a time is open. This one had no effect and its end is not waited for by anybody.
+                talk.calls.set(&call.recorded, Stage::Over);
+                return Ok(());
+            }
+            self.link
+                .claim(Claim {
+                    call_id: call.recorded.clone(),
+                    name: call.name.clone(),
+                    arguments: call.arguments.clone(),
+                    command: call.name.clone(),
+                    cwd: None,
+                })
+                .await?;
+        }
+        let told = match &item["output"] {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => {
+                let texts = parts.iter().filter_map(|part| part["text"].as_str());
+                texts.collect::<Vec<_>>().join("\n")
+            }
+            other => other.to_string(),
+        };
+        let end = ToolEnd {
+            status: CallStatus::Completed,
+            exit_code: None,
+            output: self.bounded(&told),
+            duration_ms: 0,
+        };
+        self.end_call(talk, &call.recorded, end, told).await
+    }
+
+    /// A call is over.
+    pub(super) async fn end_call(
+        &mut self,
+        talk: &mut Talk,
+        recorded: &str,
+        end: ToolEnd,
+        told: String,
+    ) -> Result<(), Halt> {
+        let Some(call) = talk.calls.recorded(recorded).cloned() else {
+            return Ok(());
+        };
+        talk.calls.set(recorded, Stage::Over);
+        self.progress += 1;
+        self.story.add(Past::Tool {
+            call_id: call.recorded.clone(),
+            name: call.name,
+            arguments: call.arguments,
+            outcome: ToolOutcome::Done {
+                output: told.clone(),
+            },
+        });
+        self.saw(Observation::ToolEnded {
+            call_id: call.recorded,
+            end,
+            output: told,
+        })
+        .await?;
+        self.check_environment(talk)
+    }
+
+    /// An item as Codex shows it is complete.
+    async fn item_complete(&mut self, talk: &mut Talk, item: &Value) -> Result<(), Halt> {
+        match item["type"].as_str().unwrap_or_default() {
+            "userMessage" => {
+                if let Some(call_id) = setup::answer_of(&item["clientId"]) {
+                    talk.untaken_answers.remove(call_id);
+                }
+                let Some(input) = setup::input_of(&item["clientId"]) else {
+                    return Ok(());
+                };
+                let taken = self.story.took(input);
+                if taken.is_empty() {
+                    return Ok(());
+                }
+                self.progress += 1;
+                self.saw(Observation::Took(taken)).await
+            }
+            "agentMessage" => {
+                self.tell_held(talk, COMMENTARY).await?;
+                let text = item["text"].as_str().unwrap_or_default();
+                let phase = item["phase"].as_str().map(str::to_owned);
+                if !text.is_empty() {
+                    talk.held = Some((text.to_owned(), phase));
+                }
+                Ok(())
+            }
+            COMMAND => {
+                let Some(call) = self.begun(talk, item) else {
+                    return Ok(());
+                };
+                let (end, told) = self.command_end(item);
+                self.end_call(talk, &call, end, told).await
+            }
+            "fileChange" => {
+                let Some(call) = self.begun(talk, item) else {
+                    return Ok(());
+                };
+                let (end, told) = self.patch_end(item);
+                self.end_call(talk, &call, end, told).await
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The recorded id of an item's call, if it is begun and not over.
+    fn begun(&self, talk: &Talk, item: &Value) -> Option<String> {
+        let call = talk.calls.of(item["id"].as_str()?)?;
+        (call.stage == Stage::Begun).then(|| call.recorded.clone())
+    }
+
+    fn command_end(&self, item: &Value) -> (ToolEnd, String) {
+        let exit_code = item["exitCode"].as_i64();
+        let exit_code = exit_code.and_then(|code| i32::try_from(code).ok());
+        let duration_ms = item["durationMs"].as_u64().unwrap_or(0);
+        let output = self.bounded(item["aggregatedOutput"].as_str().unwrap_or_default());
+        let (status, first) = match exit_code {
+            Some(0) => (
+                CallStatus::Completed,
+                format!("exit code 0 after {duration_ms} ms"),
+            ),
+            Some(code) => (
+                CallStatus::Failed,
+                format!("exit code {code} after {duration_ms} ms"),
+            ),
+            None => (CallStatus::Failed, "it could not be run".to_owned()),
+        };
+        let told = match output.is_empty() {
+            true => first,
+            false => format!("{first}\n{output}"),
+        };
+        let end = ToolEnd {
+            status,
+            exit_code,
+            output,
+            duration_ms,
+        };
+        (end, told)
+    }
+
+    fn patch_end(&self, item: &Value) -> (ToolEnd, String) {
+        let changes = item["changes"].as_array().into_iter().flatten();
+        let shown: Vec<String> = changes.map(change).collect();
+        let output = self.bounded(&shown.join("\n"));
+        let (status, exit_code, first) = match item["status"].as_str() {
+            Some("completed") => (CallStatus::Completed, Some(0), "the patch was applied"),
+            _ => (
+                CallStatus::Failed,
+                Some(1),
+                "the patch was not applied, or not all of it: look at the files",
+            ),
+        };
+        let told = format!("{first}\n{output}");
+        let end = ToolEnd {
+            status,
+            exit_code,
+            output,
+            duration_ms: 0,
+        };
+        (end, told)
+    }
+
+    /// The beginning and the end of a long text.
+    fn bounded(&self, text: &str) -> String {
+        let limit = self.options.output_limit_bytes;
+        if text.len() <= limit {
+            return text.to_owned();
+        }
+        let head = &text[..text.floor_char_boundary(limit / 2)];
+        let tail = &text[text.ceil_char_boundary(text.len() - limit / 2)..];
+        let left_out = text.len() - head.len() - tail.len();
+        format!("{head}\n[{left_out} bytes were left out here]\n{tail}")
+    }
+
+    /// Reports a message whose meaning is clear now.
+    async fn tell_held(&mut self, talk: &mut Talk, usual_phase: &str) -> Result<(), Halt> {
+        let Some((text, phase)) = talk.held.take() else {
+            return Ok(());
+        };
+        let phase = Some(phase.unwrap_or_else(|| usual_phase.to_owned()));
+        self.progress += 1;
+        self.story.add(Past::Assistant {
+            text: text.clone(),
+            phase: phase.clone(),
+        });
+        self.saw(Observation::Message {
+            text,
+            phase,
+            incomplete: false,
+        })
+        .await
+    }
+
+    async fn response_complete(&mut self, talk: &mut Talk, usage: &Value) -> Result<(), Halt> {
+        self.tell_held(talk, FINAL).await?;
+        talk.response_complete = true;
+        self.model_calls += 1;
+        let tokens = |name: &str| usage[name].as_u64().unwrap_or(0);
+        self.saw(Observation::ModelCall(ModelUsage {
+            input: tokens("inputTokens"),
+            cached_input: tokens("cachedInputTokens"),
+            output: tokens("outputTokens"),
+            reasoning: tokens("reasoningOutputTokens"),
+        }))
+        .await?;
+        let goes_on = !self.story.is_answered() && !talk.awaits_client;
+        if goes_on && self.model_calls >= self.options.max_model_calls {
+            let calls = self.model_calls;
+            let message =
+                format!("the turn made {calls} model calls, which is the most it may make");
+            return Err(failed(TurnErrorCode::UsageLimitExceeded, message));
+        }
+        Ok(())
+    }
+
+    async fn turn_complete(
+        &mut self,
+        talk: &mut Talk,
+        turn: &Value,
+    ) -> Result<Option<TurnEnd>, Halt> {
+        self.tell_held(talk, FINAL).await?;
+        match turn["status"].as_str() {
+            // What the agent was not seen to take is told to another process: it may or may not be in this one's queue.
+            Some("completed")
+                if !self.story.waiting().is_empty() || !talk.untaken_answers.is_empty() =>
+            {
+                Err(Halt::Again)
+            }
+            Some("completed") => Ok(Some(self.at_rest())),
+            Some("failed") => {
+                let (code, message) = failure::read(&turn["error"]);
+                let too_long = code == TurnErrorCode::ContextLengthExceeded;
+                if too_long && self.shorten(talk.sent_bytes) {
+                    return Err(Halt::Again);
+                }
+                Err(failed(code, message))
+            }
+            _ => Err(Halt::Lost("it interrupted its turn by itself".to_owned())),
+        }
+    }
+}
+
+/// One changed file.
+fn change(change: &Value) -> String {
+    let path = change["path"].as_str().unwrap_or_default();
+    let diff = change["diff"].as_str().unwrap_or_default();
+    match change["kind"]["type"].as_str() {
+        Some("add") => format!("added {path}\n{diff}"),
+        Some("delete") => format!("deleted {path}\n{diff}"),
+        _ => match change["kind"]["move_path"].as_str() {
+            Some(to) => format!("changed {path}, now {to}\n{diff}"),
+            None => format!("changed {path}\n{diff}"),
+        },
+    }
+}
+
+/// Live text.
+fn delta(talk: &Talk, method: &str, params: &Value) -> Option<Delta> {
+    let text = params["delta"].as_str()?.to_owned();
+    match method {
+        "item/agentMessage/delta" => Some(Delta::Text {
+            ahead: u64::from(talk.held.is_some()),
+            text,
+        }),
+        "item/reasoning/summaryTextDelta" => Some(Delta::Reasoning {
+            ahead: 0,
+            summary: params["summaryIndex"].as_u64().unwrap_or(0),
+            text,
+        }),
+        "item/commandExecution/outputDelta" => {
+            let call = talk.calls.of(params["itemId"].as_str()?)?;
+            Some(Delta::Command {
+                call_id: call.recorded.clone(),
+                text,
+            })
+        }
+        _ => None,
+    }
+}

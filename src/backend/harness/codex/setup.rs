@@ -1,0 +1,277 @@
+//! What an app-server is told of the Agent, of the past and of new messages. Pure.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::config::{PROVIDER, WORKSPACE};
+use crate::api::{AgentTool, FunctionTool, ServiceTier, SessionAgent, TextFormat, Verbosity};
+use crate::engine::ports::Feed;
+
+/// Name of Codex' own tool for patches. Its input is no JSON.
+pub const APPLY_PATCH: &str = "apply_patch";
+
+/// What stays the same for all turns of a Turn.
+pub struct Setup {
+    /// The Agent's own functions: the client answers them, and the agent does not wait for those that are `true`.
+    functions: BTreeMap<String, bool>,
+    thread: Value,
+    turn: Map<String, Value>,
+}
+
+impl Setup {
+    /// Reads the Agent's snapshot. `base_url` and `token` are where its model is.
+    pub fn new(agent: &SessionAgent, base_url: &str, token: Option<&str>) -> Setup {
+        let mut functions = BTreeMap::new();
+        let mut tools = Vec::new();
+        for tool in &agent.tools {
+            if let AgentTool::Function(function) = tool {
+                functions.insert(function.name.clone(), function.is_async == Some(true));
+                tools.push(dynamic_tool(function));
+            }
+        }
+        let mut provider = json!({
+            "name": PROVIDER,
+            "base_url": base_url,
+            "wire_api": "responses",
+            "request_max_retries": 2,
+            "stream_max_retries": 3,
+            "stream_idle_timeout_ms": 300_000,
+            "supports_websockets": false,
+        });
+        if let Some(token) = token {
+            provider["experimental_bearer_token"] = token.into();
+        }
+        let mut config = json!({"model_providers": {PROVIDER: provider}});
+        if let Some(summary) = agent.reasoning.summary {
+            config["model_reasoning_summary"] = summary.to_string().into();
+        }
+        if agent.text.verbosity != Verbosity::default() {
+            config["model_verbosity"] = agent.text.verbosity.to_string().into();
+        }
+        let mut thread = json!({
+            "cwd": WORKSPACE,
+            "model": agent.model,
+            "modelProvider": PROVIDER,
+            "approvalPolicy": "never",
+            // Every command goes to the Session's environment, which isolates it; Codex has nowhere else to run one.
+            "sandbox": "danger-full-access",
+            "experimentalRawEvents": true,
+            "config": config,
+            "dynamicTools": tools,
+        });
+        if let Some(instructions) = &agent.instructions {
+            thread["baseInstructions"] = instructions.as_str().into();
+        }
+        if let Some(tier) = service_tier(agent.service_tier) {
+            thread["serviceTier"] = tier.into();
+        }
+        let mut turn = Map::new();
+        if let Some(effort) = agent.reasoning.effort {
+            turn.insert("effort".to_owned(), effort.to_string().into());
+        }
+        if let TextFormat::JsonSchema { schema } = &agent.text.format {
+            turn.insert("outputSchema".to_owned(), json!(schema));
+        }
+        Setup {
+            functions,
+            thread,
+            turn,
+        }
+    }
+
+    /// Parameters of `thread/start`.
+    pub fn thread(&self) -> Value {
+        self.thread.clone()
+    }
+
+    /// Parameters of `turn/start`: a message, or none to go on with what is there.
+    pub fn turn(&self, thread: &str, message: Option<&Feed>) -> Value {
+        let mut params = self.turn.clone();
+        params.insert("threadId".to_owned(), thread.into());
+        params.insert("input".to_owned(), input(message).into());
+        if let Some(message) = message {
+            params.insert(
+                "clientUserMessageId".to_owned(),
+                client_id(message.input).into(),
+            );
+        }
+        Value::Object(params)
+    }
+
+    /// Whether the client answers calls of this name.
+    pub fn is_function(&self, name: &str) -> bool {
+        self.functions.contains_key(name)
+    }
+
+    /// Whether the agent goes on without the answer to calls of this name.
+    pub fn is_background(&self, name: &str) -> bool {
+        self.functions.get(name) == Some(&true)
+    }
+}
+
+/// Parameters of `turn/steer`.
+pub fn steer(thread: &str, turn: &str, message: &Feed) -> Value {
+    json!({
+        "threadId": thread,
+        "expectedTurnId": turn,
+        "clientUserMessageId": client_id(message.input),
+        "input": input(Some(message)),
+    })
+}
+
+/// Parameters of `turn/steer` for an answer that the agent did not wait for; `said` is the message that tells it.
+pub fn late_answer(thread: &str, turn: &str, call_id: &str, said: &[Value]) -> Value {
+    let parts = said.iter().filter_map(|item| item["content"].as_array());
+    let input: Vec<Value> = parts.flatten().map(part).collect();
+    json!({
+        "threadId": thread,
+        "expectedTurnId": turn,
+        "clientUserMessageId": format!("answer-{call_id}"),
+        "input": input,
+    })
+}
+
+/// The call whose late answer a message was.
+pub fn answer_of(client_id: &Value) -> Option<&str> {
+    client_id.as_str()?.strip_prefix("answer-")
+}
+
+/// How a message is called, so that it is known again.
+fn client_id(input: u64) -> String {
+    format!("input-{input}")
+}
+
+/// The number of the input that a message was.
+pub fn input_of(client_id: &Value) -> Option<u64> {
+    client_id.as_str()?.strip_prefix("input-")?.parse().ok()
+}
+
+fn input(message: Option<&Feed>) -> Vec<Value> {
+    let parts = message.into_iter().flat_map(|message| &message.content);
+    parts.map(part).collect()
+}
+
+/// A content part in Codex' words.
+fn part(part: &Value) -> Value {
+    match part["type"].as_str() {
+        Some("input_image") => {
+            let mut image = json!({"type": "image", "url": part["image_url"]});
+            if let Some(detail) = part["detail"].as_str() {
+                image["detail"] = detail.into();
+            }
+            image
+        }
+        _ => {
+            let text = part["text"].as_str().unwrap_or_default();
+            json!({"type": "text", "text": text, "text_elements": []})
+        }
+    }
+}
+
+/// The past as the model's own items, in which a patch is a tool of another kind than in ours.
+pub fn items(input: Vec<Value>) -> Vec<Value> {
+    let mut patches = Vec::new();
+    input
+        .into_iter()
+        .map(|mut item| {
+            let kind = item["type"].as_str().unwrap_or_default();
+            if kind == "function_call" && item["name"] == APPLY_PATCH {
+                patches.push(item["call_id"].clone());
+                let patch = patch_of(item["arguments"].as_str().unwrap_or_default());
+                item = json!({
+                    "type": "custom_tool_call",
+                    "call_id": item["call_id"],
+                    "name": APPLY_PATCH,
+                    "input": patch,
+                });
+            } else if kind == "function_call_output" && patches.contains(&item["call_id"]) {
+                item["type"] = "custom_tool_call_output".into();
+            }
+            item
+        })
+        .collect()
+}
+
+/// A patch out of arguments as they are put for models that know only JSON.
+fn patch_of(arguments: &str) -> String {
+    let fields: Value = serde_json::from_str(arguments).unwrap_or_default();
+    let text = ["malformed", "input", "patch"]
+        .iter()
+        .find_map(|field| fields[field].as_str());
+    text.unwrap_or(arguments).to_owned()
+}
+
+fn dynamic_tool(tool: &FunctionTool) -> Value {
+    json!({
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "inputSchema": tool.parameters,
+    })
+}
+
+fn service_tier(tier: ServiceTier) -> Option<String> {
+    match tier {
+        ServiceTier::Auto => None,
+        ServiceTier::Fast => Some(ServiceTier::Priority.to_string()),
+        other => Some(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+
+    use super::*;
+    use crate::backend::harness::codex::story::items_of;
+    use crate::engine::ports::{Past, ToolOutcome};
+
+    #[test]
+    fn a_patch_of_the_past_is_a_patch_again() {
+        let patch = "*** Begin Patch\n*** End Patch\n";
+        let past = |name: &str, arguments: &str, id: &str| Past::Tool {
+            call_id: id.into(),
+            name: name.into(),
+            arguments: arguments.into(),
+            outcome: ToolOutcome::Done {
+                output: "ok".into(),
+            },
+        };
+        let history = [
+            past(APPLY_PATCH, patch, "a"),
+            past("exec_command", r#"{"cmd":"ls"}"#, "b"),
+        ];
+        assert_eq!(
+            history.into_iter().flat_map(items_of).collect::<Vec<_>>(),
+            [
+                json!({"type": "custom_tool_call", "call_id": "a", "name": "apply_patch", "input": patch}),
+                json!({"type": "custom_tool_call_output", "call_id": "a", "output": "ok"}),
+                json!({"type": "function_call", "call_id": "b", "name": "exec_command", "arguments": r#"{"cmd":"ls"}"#}),
+                json!({"type": "function_call_output", "call_id": "b", "output": "ok"}),
+            ]
+        );
+    }
+
+    #[test]
+    fn a_message_is_known_again_by_its_number() {
+        let message = Feed {
+            input: 17,
+            content: vec![
+                json!({"type": "input_text", "text": "look"}),
+                json!({"type": "input_image", "image_url": "data:x", "detail": "low"}),
+            ],
+        };
+        let params = steer("th", "tu", &message);
+        assert_eq!(input_of(&params["clientUserMessageId"]), Some(17));
+        assert_eq!(
+            params["input"],
+            json!([
+                {"type": "text", "text": "look", "text_elements": []},
+                {"type": "image", "url": "data:x", "detail": "low"},
+            ])
+        );
+        assert_eq!(input_of(&json!("input-")), None);
+        assert_eq!(input_of(&json!(null)), None);
+    }
+}

@@ -1,0 +1,313 @@
+//! The conversation with one process: what it is told, what it may do, and when it is over.
+
+use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::calls::{Call, Calls, Stage};
+use super::config::WORKSPACE;
+use super::exec::{Effect, Gate, Place};
+use super::process::AppServer;
+use super::program::PINNED;
+use super::rpc::{Incoming, RpcError};
+use super::setup::{self, APPLY_PATCH};
+use super::story;
+use super::turn::{Halt, Turn, failed};
+use crate::api::TurnErrorCode;
+use crate::backend::harness::responses::patch;
+use crate::engine::ports::{Claim, Past, Steer, TurnEnd};
+use crate::engine::weight::json_bytes;
+
+/// How long an effect may be asked for before the model's call for it is known. Both come from Codex at the same time, on two ways.
+const UNCALLED: Duration = Duration::from_secs(5);
+
+/// Silence after which nothing more comes of a response whose function the client must answer first.
+const QUIET: Duration = Duration::from_millis(500);
+
+/// Silence after which a process that has something to do is given up. The model's own silence ends earlier.
+const SILENT: Duration = Duration::from_secs(900);
+
+/// Commands in a row that an environment may fail to run.
+const TROUBLES: u32 = 3;
+
+/// One conversation.
+pub struct Talk {
+    pub(super) server: AppServer,
+    pub(super) place: Option<Place>,
+    gates: mpsc::Receiver<Gate>,
+    /// Effects that wait, and since when.
+    queue: VecDeque<(Gate, Instant)>,
+    pub(super) thread: String,
+    pub(super) codex_turn: String,
+    pub(super) calls: Calls,
+    /// A message of the agent whose meaning shows with what follows it.
+    pub(super) held: Option<(String, Option<String>)>,
+    /// A response is complete, and no other one began.
+    pub(super) response_complete: bool,
+    /// The model asked the client for something that it waits for.
+    pub(super) awaits_client: bool,
+    /// Late answers that the agent was not seen to take.
+    pub(super) untaken_answers: HashSet<String>,
+    /// About the history that the process was given.
+    pub(super) sent_bytes: usize,
+    last_event: Instant,
+}
+
+/// What happens next in a conversation.
+enum Event {
+    Stop(TurnEnd),
+    Gate(Gate),
+    Steer(Steer),
+    Said(Incoming),
+    Gone,
+    Time,
+}
+
+impl Talk {
+    /// With a process that was just started.
+    pub fn new(server: AppServer, place: Option<Place>, gates: mpsc::Receiver<Gate>) -> Talk {
+        Talk {
+            server,
+            place,
+            gates,
+            queue: VecDeque::new(),
+            thread: String::new(),
+            codex_turn: String::new(),
+            calls: Calls::default(),
+            held: None,
+            response_complete: false,
+            awaits_client: false,
+            untaken_answers: HashSet::new(),
+            sent_bytes: 0,
+            last_event: Instant::now(),
+        }
+    }
+
+    /// Whether news are of the turn that is followed. Those of what it was given of the past, and of threads that others began, are not.
+    pub(super) fn is_about(&self, params: &Value) -> bool {
+        let turn = params.get("turnId").unwrap_or(&params["turn"]["id"]);
+        params["threadId"] == self.thread.as_str() && *turn == self.codex_turn.as_str()
+    }
+
+    /// When there is something to look at even if nothing happens.
+    fn look_at(&self) -> Instant {
+        let patience = match (self.awaits_client, self.queue.is_empty()) {
+            (true, _) => QUIET,
+            (false, false) => UNCALLED,
+            (false, true) => SILENT,
+        };
+        self.last_event + patience
+    }
+}
+
+impl Turn<'_> {
+    /// Feeds a process and follows it until it, or the Turn, is over.
+    pub(super) async fn converse(&mut self, talk: &mut Talk) -> Result<TurnEnd, Halt> {
+        tokio::select! {
+            biased;
+            end = self.stop.cancelled() => return Err(Halt::End(end)),
+            begun = begin(&mut talk.server, self.setup.thread()) => talk.thread = begun?,
+        }
+        self.feed(talk).await?;
+        let mut leaving = false;
+        loop {
+            if leaving && talk.calls.begun().is_none() {
+                return Ok(TurnEnd::Left);
+            }
+            self.pass_gates(talk).await?;
+            let stop = self.stop.clone();
+            let asked = async {
+                match leaving {
+                    true => stop.cancelled().await,
+                    false => stop.asked().await,
+                }
+            };
+            let look_at = talk.look_at();
+            let event = tokio::select! {
+                biased;
+                end = asked => Event::Stop(end),
+                Some(gate) = talk.gates.recv() => Event::Gate(gate),
+                said = talk.server.rpc.next() => said.map_or(Event::Gone, Event::Said),
+                Some(steer) = self.link.steer.recv() => Event::Steer(steer),
+                () = tokio::time::sleep_until(look_at) => Event::Time,
+            };
+            if !matches!(event, Event::Time) {
+                talk.last_event = Instant::now();
+            }
+            match event {
+                Event::Stop(TurnEnd::Cancelled) => return Ok(TurnEnd::Cancelled),
+                Event::Stop(_) if self.link.to_engine.is_closed() => return Ok(TurnEnd::Left),
+                Event::Stop(_) => leaving = true,
+                Event::Gate(gate) => talk.queue.push_back((gate, Instant::now())),
+                Event::Steer(steer) => self.steer(talk, steer).await?,
+                Event::Said(said) => {
+                    if let Some(end) = self.said(talk, said).await? {
+                        return Ok(end);
+                    }
+                }
+                Event::Gone => return Err(Halt::Lost("it ended".to_owned())),
+                Event::Time => self.look(talk)?,
+            }
+        }
+    }
+
+    /// Gives the process the story so far, and the messages that wait.
+    async fn feed(&mut self, talk: &mut Talk) -> Result<(), Halt> {
+        let mut items = self.story.items(self.budget_bytes);
+        talk.sent_bytes = items.iter().map(json_bytes).sum();
+        // A turn begins with one message. All are confirmed with that one, which is the last.
+        let (last, earlier) = match self.story.waiting().split_last() {
+            Some((last, earlier)) => (Some(last.clone()), earlier),
+            None => (None, &[][..]),
+        };
+        items.extend(earlier.iter().flat_map(|message| {
+            story::items_of(Past::User {
+                content: message.content.clone(),
+            })
+        }));
+        if !items.is_empty() {
+            let params = json!({"threadId": talk.thread, "items": items});
+            talk.server.rpc.ask("thread/inject_items", params).await?;
+        }
+        let params = self.setup.turn(&talk.thread, last.as_ref());
+        let begun = talk.server.rpc.ask("turn/start", params).await?;
+        talk.codex_turn = text(&begun["turn"]["id"])?;
+        talk.last_event = Instant::now();
+        Ok(())
+    }
+
+    /// Hands over what came while the agent works. Whether it took it shows later.
+    async fn steer(&mut self, talk: &mut Talk, steer: Steer) -> Result<(), Halt> {
+        let params = match steer {
+            Steer::Message(message) => {
+                let params = setup::steer(&talk.thread, &talk.codex_turn, &message);
+                self.story.hear(message);
+                params
+            }
+            Steer::Answer {
+                call_id,
+                name,
+                answer,
+            } => {
+                let said = story::items_of(Past::Answered {
+                    call_id: call_id.clone(),
+                    name: name.clone(),
+                    answer: answer.clone(),
+                });
+                let params = setup::late_answer(&talk.thread, &talk.codex_turn, &call_id, &said);
+                self.story.answered(call_id.clone(), name, answer);
+                talk.untaken_answers.insert(call_id);
+                params
+            }
+        };
+        match talk.server.rpc.ask("turn/steer", params).await {
+            // Its turn is just ending: what waits is looked at then.
+            Ok(_) | Err(RpcError::Refused { .. }) => Ok(()),
+            Err(gone) => Err(gone.into()),
+        }
+    }
+
+    /// Lets effects happen that wait, one after the other, each once it is recorded.
+    async fn pass_gates(&mut self, talk: &mut Talk) -> Result<(), Halt> {
+        while let Some((gate, since)) = talk.queue.front() {
+            let call = match &gate.effect {
+                Effect::Command { call_id, .. } => talk.calls.of(call_id),
+                Effect::Files => talk.calls.open_of_tool(APPLY_PATCH),
+            };
+            let passed = match (call.cloned(), talk.calls.begun()) {
+                (Some(call), Some(begun)) if call.recorded == begun.recorded => Ok(()),
+                (_, Some(_)) => return Ok(()),
+                (Some(call), None) if call.stage == Stage::Asked => {
+                    let claim = claim(&call, &gate.effect);
+                    self.link.claim(claim).await?;
+                    talk.calls.set(&call.recorded, Stage::Begun);
+                    self.progress += 1;
+                    Ok(())
+                }
+                (Some(_), None) => Err("that call is over; nothing was done".to_owned()),
+                (None, None) if since.elapsed() < UNCALLED => return Ok(()),
+                (None, None) => Err("no call asked for this; nothing was done".to_owned()),
+            };
+            if let Some((gate, _)) = talk.queue.pop_front() {
+                // Whoever asked may be gone with the process; then it does not happen, and the call ends as unknown.
+                let _ = gate.answer.send(passed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Nothing happened for a while.
+    fn look(&mut self, talk: &mut Talk) -> Result<(), Halt> {
+        if talk.calls.begun().is_some() {
+            // A command may be silent as long as it likes.
+            talk.last_event = Instant::now();
+            return Ok(());
+        }
+        if talk.awaits_client && talk.response_complete && talk.queue.is_empty() {
+            return Err(Halt::End(TurnEnd::Waiting));
+        }
+        if talk.last_event.elapsed() >= SILENT {
+            return Err(Halt::Lost("it did nothing any more".to_owned()));
+        }
+        if talk.awaits_client {
+            talk.last_event = Instant::now();
+        }
+        Ok(())
+    }
+
+    /// Fails the Turn when commands can't be run.
+    pub(super) fn check_environment(&self, talk: &Talk) -> Result<(), Halt> {
+        let troubles = talk.place.as_ref().map(|place| place.processes.troubles());
+        if troubles.is_some_and(|troubles| troubles >= TROUBLES) {
+            let message = format!("the environment failed {TROUBLES} times in a row");
+            return Err(failed(TurnErrorCode::SandboxError, message));
+        }
+        Ok(())
+    }
+}
+
+/// Greets a process and has it start a thread, whose id it answers.
+async fn begin(server: &mut AppServer, thread: Value) -> Result<String, Halt> {
+    let greeting = json!({
+        "clientInfo": {"name": "rat-things", "title": null, "version": env!("CARGO_PKG_VERSION")},
+        "capabilities": {"experimentalApi": true, "requestAttestation": false},
+    });
+    let greeted = server.rpc.ask("initialize", greeting).await?;
+    let agent = greeted["userAgent"].as_str().unwrap_or_default();
+    let version = agent.split_once('/').map_or("", |(_, rest)| rest);
+    let version = version.split(' ').next().unwrap_or_default();
+    if version != PINNED {
+        let message =
+            format!("Codex is version {version:?}, and this harness speaks with {PINNED} only");
+        return Err(failed(TurnErrorCode::ExecutorVersionIncompatible, message));
+    }
+    server.rpc.tell("initialized").await?;
+    let started = server.rpc.ask("thread/start", thread).await?;
+    text(&started["thread"]["id"])
+}
+
+fn text(value: &Value) -> Result<String, Halt> {
+    let odd = || Halt::Lost("it answered without what was asked for".to_owned());
+    value.as_str().map(str::to_owned).ok_or_else(odd)
+}
+
+/// A call as it is recorded before it begins.
+pub(super) fn claim(call: &Call, effect: &Effect) -> Claim {
+    let (command, cwd) = match effect {
+        Effect::Command { shown, cwd, .. } => (shown.clone(), cwd.clone()),
+        Effect::Files => {
+            let shown = patch::summary(&call.arguments).unwrap_or_else(|_| call.name.clone());
+            (shown, WORKSPACE.to_owned())
+        }
+    };
+    Claim {
+        call_id: call.recorded.clone(),
+        name: call.name.clone(),
+        arguments: call.arguments.clone(),
+        command,
+        cwd: Some(cwd),
+    }
+}

@@ -1,0 +1,263 @@
+//! One Turn, through as many processes as it takes: each is fed from the story so far and goes on where the last one ended.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::exec::{Bounds, Place};
+use super::home::Home;
+use super::process::AppServer;
+use super::program::Program;
+use super::rpc::RpcError;
+use super::setup::Setup;
+use super::story::Story;
+use super::talk::Talk;
+use super::{Endpoint, Options};
+use crate::api::{CallStatus, TurnErrorCode};
+use crate::backend::harness::responses::{OUTCOME_UNKNOWN, Stop, ended_command, ended_trouble};
+use crate::engine::ports::{
+    Environment, Fenced, Observation, Steer, ToolEnd, TurnEnd, TurnLink, TurnTask,
+};
+
+/// Processes in a row that may be lost without anything having come of them.
+const LOSSES: u32 = 3;
+
+/// How long commands may take to end once they are told to. The engine waits a little longer for the harness.
+const ENDING: Duration = Duration::from_secs(4);
+
+/// Less history than this is not tried.
+const HISTORY_LEAST_BYTES: usize = 16 << 10;
+
+/// One Turn that is being worked on.
+pub struct Turn<'a> {
+    pub(super) options: &'a Options,
+    pub(super) setup: Setup,
+    model: String,
+    environment: Option<Arc<dyn Environment>>,
+    pub(super) link: TurnLink,
+    pub(super) stop: Stop,
+    pub(super) turn: String,
+    pub(super) story: Story,
+    pub(super) model_calls: u32,
+    pub(super) budget_bytes: usize,
+    /// Counts what came of the processes.
+    pub(super) progress: u64,
+}
+
+/// Why a conversation with a process is over.
+pub enum Halt {
+    /// The Turn ends with it.
+    End(TurnEnd),
+    /// The process is gone or of no use any more; another one can go on.
+    Lost(String),
+    /// Another one is needed, though nothing went wrong.
+    Again,
+}
+
+impl From<Fenced> for Halt {
+    fn from(_: Fenced) -> Halt {
+        Halt::End(TurnEnd::Left)
+    }
+}
+
+impl From<RpcError> for Halt {
+    fn from(error: RpcError) -> Halt {
+        match error {
+            RpcError::Gone(why) => Halt::Lost(why.to_owned()),
+            RpcError::Refused { .. } => failed(TurnErrorCode::InternalError, error.to_string()),
+        }
+    }
+}
+
+/// The Turn fails.
+pub fn failed(code: TurnErrorCode, message: String) -> Halt {
+    Halt::End(TurnEnd::Failed {
+        code: code.to_string(),
+        message,
+    })
+}
+
+impl<'a> Turn<'a> {
+    /// Takes over a task.
+    pub fn new(
+        endpoint: &'a Endpoint,
+        options: &'a Options,
+        task: TurnTask,
+        link: TurnLink,
+    ) -> Turn<'a> {
+        let token = endpoint.token.as_ref().map(|token| token.reveal());
+        Turn {
+            options,
+            setup: Setup::new(&task.agent, &endpoint.base_url, token),
+            model: task.agent.model.clone(),
+            environment: task.environment,
+            stop: Stop::new(&link),
+            link,
+            turn: task.turn,
+            story: Story::new(task.history, task.feed),
+            model_calls: task.model_calls,
+            budget_bytes: options.history_budget_bytes,
+            progress: 0,
+        }
+    }
+
+    /// Works until the Turn ends, waits or must be left.
+    pub async fn run(mut self) -> TurnEnd {
+        let mut losses = 0;
+        loop {
+            if let Some(end) = self.stop.now().or_else(|| self.over_already()) {
+                return end;
+            }
+            let before = self.progress;
+            let why = match self.attempt().await {
+                Ok(end) | Err(Halt::End(end)) => return end,
+                Err(Halt::Again) => continue,
+                Err(Halt::Lost(why)) => why,
+            };
+            losses = if self.progress > before {
+                1
+            } else {
+                losses + 1
+            };
+            tracing::warn!(turn = self.turn, why, losses, "lost a Codex process");
+            if losses >= LOSSES {
+                let message = format!("Codex ended {LOSSES} times in a row: {why}");
+                return TurnEnd::Failed {
+                    code: TurnErrorCode::InternalError.to_string(),
+                    message,
+                };
+            }
+        }
+    }
+
+    /// How the Turn ends if there is nothing left to do in it.
+    fn over_already(&mut self) -> Option<TurnEnd> {
+        while let Ok(steer) = self.link.steer.try_recv() {
+            self.hear(steer);
+        }
+        if !self.story.waiting().is_empty() {
+            return None;
+        }
+        if self.story.awaits_answers() {
+            return Some(TurnEnd::Waiting);
+        }
+        // The worker was lost between the last answer and the Turn's end.
+        self.story.is_answered().then(|| self.at_rest())
+    }
+
+    /// Takes what came while no process was there to be told.
+    fn hear(&mut self, steer: Steer) {
+        match steer {
+            Steer::Message(message) => self.story.hear(message),
+            Steer::Answer {
+                call_id,
+                name,
+                answer,
+            } => self.story.answered(call_id, name, answer),
+        }
+    }
+
+    /// How the Turn ends when the agent has nothing more to do.
+    pub(super) fn at_rest(&self) -> TurnEnd {
+        match self.story.awaits_late_answers() {
+            true => TurnEnd::Waiting,
+            false => TurnEnd::Completed,
+        }
+    }
+
+    /// Works with one process until it or the Turn is over.
+    async fn attempt(&mut self) -> Result<TurnEnd, Halt> {
+        let path = std::env::var_os("PATH");
+        let program = Program::find(self.options.program.as_deref(), path.as_deref());
+        let program =
+            program.map_err(|error| failed(TurnErrorCode::InternalError, error.to_string()))?;
+        let relay = self
+            .environment
+            .as_ref()
+            .map(|_| self.options.relay.as_path());
+        let home = Home::make(&self.options.homes, relay, &self.model).map_err(no_start)?;
+        let (gates, asked) = tokio::sync::mpsc::channel(16);
+        let bounds = Bounds {
+            timeout_ms: self.options.command_timeout_ms,
+            output_limit_bytes: self.options.output_limit_bytes,
+        };
+        let open = |environment| Place::open(home.path(), environment, bounds, gates);
+        let place = self.environment.clone().map(open);
+        let place = place.transpose().map_err(no_start)?;
+        let server = AppServer::start(&program.path, &home).map_err(no_start)?;
+        let mut talk = Talk::new(server, place, asked);
+        let end = self.converse(&mut talk).await;
+        talk.server.kill().await;
+        let end = match end {
+            Err(Halt::Lost(why)) => Err(Halt::Lost(format!("{why}; {}", talk.server.complaint()))),
+            end => end,
+        };
+        self.close_calls(&mut talk, &end).await?;
+        // Not before: it has the socket that commands are asked for on.
+        drop(home);
+        end
+    }
+
+    /// Nothing of this process goes on when it is gone, but for a command whose end the next one is told.
+    async fn close_calls(
+        &mut self,
+        talk: &mut Talk,
+        end: &Result<TurnEnd, Halt>,
+    ) -> Result<(), Halt> {
+        if let Some(place) = &talk.place {
+            if let (Err(Halt::Lost(_)), Some(call)) = (end, talk.calls.begun()) {
+                tokio::select! {
+                    biased;
+                    () = place.processes.end_of(&call.id) => {}
+                    _ = self.stop.asked() => {}
+                }
+            }
+            place.processes.end_all(ENDING).await;
+        }
+        let Some(call) = talk.calls.begun().cloned() else {
+            return Ok(());
+        };
+        let ended = match &talk.place {
+            Some(place) => place.processes.ended(&call.id),
+            None => None,
+        };
+        let (end, told) = match ended {
+            Some(Ok(end)) => {
+                let ended = ended_command(end, self.options.command_timeout_ms);
+                (ended.end, ended.told)
+            }
+            Some(Err(error)) => {
+                let ended = ended_trouble(&error);
+                (ended.end, ended.told)
+            }
+            None => {
+                let end = ToolEnd {
+                    status: CallStatus::Incomplete,
+                    exit_code: None,
+                    output: OUTCOME_UNKNOWN.to_owned(),
+                    duration_ms: 0,
+                };
+                (end, OUTCOME_UNKNOWN.to_owned())
+            }
+        };
+        self.end_call(talk, &call.recorded, end, told).await
+    }
+
+    pub(super) async fn saw(&mut self, what: Observation) -> Result<(), Halt> {
+        Ok(self.link.saw(what).await?)
+    }
+
+    /// Whether a shorter history can be tried.
+    pub(super) fn shorten(&mut self, sent_bytes: usize) -> bool {
+        self.budget_bytes = self.budget_bytes.min(sent_bytes) / 2;
+        self.budget_bytes >= HISTORY_LEAST_BYTES
+    }
+}
+
+/// A process could not be started. An operator has to act.
+fn no_start(error: io::Error) -> Halt {
+    failed(
+        TurnErrorCode::InternalError,
+        format!("Codex could not be started: {error}"),
+    )
+}

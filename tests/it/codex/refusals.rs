@@ -1,0 +1,182 @@
+//! What does not work, and that the Session goes on after it; what must not leave.
+
+use pretty_assertions::assert_eq;
+
+use super::stub::{Answer, Gate, Stub};
+use super::world::{KEY, create, last_turn, rat, send, settled, stop, the_codex, transcript, with};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_codex_the_turn_fails_with_how_to_install_it() {
+    let stub = Stub::script([]).await;
+    let rat = with(&stub, "/nowhere/codex");
+    let session = create(&rat, "go");
+    let turn = &rat.turns(&session)[0];
+    assert_eq!(turn["status"], "failed");
+    let message = turn["error"]["message"].as_str().expect("words");
+    assert!(
+        message.contains("npm install -g @openai/codex@0.171.0"),
+        "{message}"
+    );
+    stop(&rat);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_provider_refuses_fails_the_turn_and_the_next_one_goes_on() {
+    let stub = Stub::playing(
+        |asked| match asked.times_told("three") + asked.times_told("two") {
+            0 => Answer::fails(401, "invalid_api_key", "who are you?"),
+            1 => Answer::fails(400, "invalid_request_error", "what is this?"),
+            _ => Answer::new().says("fine"),
+        },
+    )
+    .await;
+    let rat = rat(&stub);
+    let session = create(&rat, "one");
+    assert_eq!(
+        last_turn(&rat, &session),
+        ("failed".into(), "authentication_error".into())
+    );
+    send(&rat, &session, "two");
+    assert_eq!(last_turn(&rat, &session).0, "failed");
+    send(&rat, &session, "three");
+    assert_eq!(last_turn(&rat, &session).0, "completed");
+    let third = stub.requests().last().expect("there are some").clone();
+    for text in ["one", "two", "three"] {
+        assert_eq!(third.times_told(text), 1, "{text}");
+    }
+    stop(&rat);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_breaks_off_is_asked_for_again() {
+    let stub = Stub::script([
+        Answer::new().says("half of").cut(),
+        Answer::new().says("all of it"),
+    ])
+    .await;
+    let rat = rat(&stub);
+    let session = create(&rat, "go");
+    assert_eq!(
+        transcript(&rat, &session),
+        ["user: go", "assistant: all of it"]
+    );
+    stop(&rat);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_providers_key_is_in_nothing_that_codex_or_a_command_sees() {
+    let gate = Gate::new();
+    let stub = Stub::script([
+        Answer::new().runs(
+            "call_1",
+            "env; cat /proc/*/environ 2>/dev/null | tr '\\0' '\\n'",
+        ),
+        Answer::new().until(&gate).says("done"),
+    ])
+    .await;
+    let rat = rat(&stub);
+    let session = rat.create("go");
+    gate.reached().await;
+    let pid = the_codex(&rat).pid;
+    for file in ["environ", "cmdline"] {
+        let text = std::fs::read(format!("/proc/{pid}/{file}")).expect("it lives");
+        assert!(!String::from_utf8_lossy(&text).contains(KEY), "{file}");
+    }
+    let home = std::fs::read_link(format!("/proc/{pid}/cwd")).expect("it lives");
+    assert!(home.starts_with(rat.data()));
+    for file in files(&home) {
+        let content = std::fs::read(&file).unwrap_or_default();
+        let found = content
+            .windows(KEY.len())
+            .any(|bytes| bytes == KEY.as_bytes());
+        assert!(!found, "{}", file.display());
+    }
+    gate.open();
+    settled(&rat, &session);
+    let told = stub.asked(2).await.outputs_of("call_1");
+    assert!(
+        told[0].contains("PATH=") && !told[0].contains(KEY),
+        "{told:?}"
+    );
+    stop(&rat);
+}
+
+fn files(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries
+        .flat_map(|entry| match entry.file_type() {
+            Ok(kind) if kind.is_dir() => files(&entry.path()),
+            Ok(kind) if kind.is_file() => vec![entry.path()],
+            _ => Vec::new(),
+        })
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_connection_leaves_the_machine() {
+    let stub = Stub::script([
+        Answer::new().runs("call_1", "echo one"),
+        Answer::new().says("done"),
+    ])
+    .await;
+    let rat = rat(&stub);
+    let log = rat.path().join("connections");
+    let plain = rat.command(&[
+        "sessions",
+        "create",
+        "--input",
+        "go",
+        "--no-wait",
+        "-o",
+        "id",
+    ]);
+    let mut traced = std::process::Command::new("strace");
+    traced.args([
+        "-f",
+        "-qq",
+        "-e",
+        "trace=connect,sendto,sendmsg",
+        "-e",
+        "signal=none",
+        "-o",
+    ]);
+    traced
+        .arg(&log)
+        .arg(plain.get_program())
+        .args(plain.get_args());
+    traced
+        .env_clear()
+        .current_dir("/")
+        .stdin(std::process::Stdio::null());
+    for (name, value) in plain.get_envs() {
+        traced.env(name, value.unwrap_or_default());
+    }
+    // It ends with the daemon that it started, which it follows too.
+    let mut traced = traced
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("strace is there");
+    stub.asked(2).await;
+    let sessions = rat.json(&["sessions", "list"]);
+    let session = sessions["data"][0]["id"]
+        .as_str()
+        .expect("it is there")
+        .to_owned();
+    settled(&rat, &session);
+    stop(&rat);
+    traced.wait().expect("it ends");
+    let calls = std::fs::read_to_string(&log).expect("written");
+    let outside = |line: &&str| {
+        let far =
+            line.contains("AF_INET") && !line.contains("127.0.0.1") && !line.contains("\"::1\"");
+        far && !line.contains("AF_UNSPEC")
+    };
+    assert_eq!(
+        calls.lines().filter(outside).collect::<Vec<_>>(),
+        Vec::<&str>::new()
+    );
+    assert!(
+        calls.contains("inet_addr(\"127.0.0.1\")"),
+        "the model was called"
+    );
+}
