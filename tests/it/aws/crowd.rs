@@ -58,7 +58,7 @@ fn daemon(core: Core, stopped: watch::Receiver<bool>) -> Arc<Dispatcher> {
 
 /// What a Session's agent said, in order.
 async fn said(core: &Core, owner: &str, session: &SessionId) -> Vec<String> {
-    let rows = sound::partition(core, keys::session_partition(session)).await;
+    let rows = sound::partition(&*core.store, keys::session_partition(session)).await;
     let items = rows.iter().filter(|row| row.key.sort.starts_with("item/"));
     let mut said = Vec::new();
     for item in items {

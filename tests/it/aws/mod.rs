@@ -9,6 +9,7 @@ mod crowd;
 mod emulators;
 mod faults;
 mod fsck;
+mod journey;
 mod kills;
 mod machines;
 mod session;

@@ -6,10 +6,10 @@ use rat_things::engine::check::{Around, OwnerFacts, SessionFacts};
 use rat_things::engine::core::Core;
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::keys::{self, AGENDA_SHARDS, Group};
-use rat_things::engine::ports::{Range, Record};
+use rat_things::engine::ports::{Range, Record, Store};
 
 /// Rows of a partition, all of them.
-pub(super) async fn partition(core: &Core, partition: String) -> Vec<Record> {
+pub(super) async fn partition(store: &dyn Store, partition: String) -> Vec<Record> {
     let mut range = Range {
         partition,
         from: String::new(),
@@ -19,7 +19,7 @@ pub(super) async fn partition(core: &Core, partition: String) -> Vec<Record> {
     };
     let mut rows = Vec::new();
     loop {
-        let page = core.store.range(&range).await.expect("a page");
+        let page = store.range(&range).await.expect("a page");
         rows.extend(page.records);
         match rows.last() {
             Some(last) if page.more => range.from = format!("{}\0", last.key.sort),
@@ -33,7 +33,7 @@ pub(super) async fn agenda(core: &Core) -> BTreeSet<(SessionId, Group, u64)> {
     let mut entries = BTreeSet::new();
     for group in [Group::Execute, Group::Deliver] {
         for shard in 0..AGENDA_SHARDS {
-            let rows = partition(core, keys::agenda_partition(group, shard)).await;
+            let rows = partition(&*core.store, keys::agenda_partition(group, shard)).await;
             let parsed = rows
                 .iter()
                 .filter_map(|row| keys::parse_agenda(&row.key.sort));
@@ -51,7 +51,7 @@ pub(super) async fn broken(
     now_ms: u64,
 ) -> Vec<String> {
     let mut lists = OwnerFacts::new();
-    for row in partition(core, keys::owner_partition(owner)).await {
+    for row in partition(&*core.store, keys::owner_partition(owner)).await {
         lists.take(&row);
     }
     let mut around: BTreeMap<&SessionId, Around> = sessions
@@ -66,7 +66,7 @@ pub(super) async fn broken(
     let mut findings = lists.findings(owner);
     for (session, mut around) in around {
         let mut facts = SessionFacts::default();
-        for row in partition(core, keys::session_partition(session)).await {
+        for row in partition(&*core.store, keys::session_partition(session)).await {
             facts.take(&row);
         }
         let created_ms = facts.head().map_or(0, |head| head.created_ms);

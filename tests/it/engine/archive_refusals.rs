@@ -9,7 +9,7 @@ use super::entries::{Entries, manifest, rows};
 type Tampering = Box<dyn Fn(&mut Entries)>;
 
 #[tokio::test(start_paused = true)]
-async fn an_archive_that_is_not_whole_changes_nothing_and_says_why() {
+pub async fn an_archive_that_is_not_whole_changes_nothing_and_says_why() {
     let (_, session, entries) = busy_life().await;
     let place = |prefix: &str| {
         let mut names = entries.iter();

@@ -11,7 +11,6 @@ use rat_things::backend::memory::blobs::{BlobFault, BlobOp, MemoryBlobs};
 use rat_things::backend::memory::clock::ManualClock;
 use rat_things::backend::memory::environments::Scripted;
 use rat_things::backend::memory::ids::SeededIds;
-use rat_things::backend::memory::secrets::MemorySecrets;
 use rat_things::backend::memory::store::{Fault, Faults};
 use rat_things::engine::archive::ArchiveError;
 use rat_things::engine::core::{Core, Settings};
@@ -19,15 +18,14 @@ use rat_things::engine::delivery::{DeliveryRow, DeliveryState};
 use rat_things::engine::error::EngineError;
 use rat_things::engine::fence::RunState;
 use rat_things::engine::ids::SessionId;
-use rat_things::engine::ports::{
-    BlobScope, Change, Commit, CommitId, Guard, Store, StoreError, Write,
-};
+use rat_things::engine::ports::{BlobScope, Change, Commit, CommitId, Guard, StoreError, Write};
 use rat_things::engine::read::{ListQuery, SessionFilter};
 use serde_json::json;
 
 use super::bench::{Bench, START_MS};
 use super::checker::eventful;
 use super::entries::{Entries, Read, Written, manifest};
+use super::ground::{Ground, Rows, Shelves};
 use super::records::broken;
 use super::world::{OWNER, Setup, World, eventually, managed};
 
@@ -37,32 +35,28 @@ pub const IMPORTER: &str = "fedcba9876543210fedcba9876543210";
 /// A store to import into, with nothing in it and nobody at work.
 pub struct Target {
     pub core: Core,
-    pub store: Arc<MemoryStore>,
-    blobs: Arc<MemoryBlobs>,
+    pub store: Arc<dyn Rows>,
+    blobs: Arc<dyn Shelves>,
 }
 
 impl Target {
     pub fn new() -> Target {
-        Target::over(MemoryStore::new())
+        Target::on(Ground::here())
     }
 
     fn failing(faults: Faults) -> Target {
-        Target::over(MemoryStore::with_faults(faults))
+        Target::on(Ground::over(MemoryStore::with_faults(faults)))
     }
 
-    fn over(store: MemoryStore) -> Target {
-        Target::of(store, MemoryBlobs::new())
-    }
-
-    fn of(store: MemoryStore, blobs: MemoryBlobs) -> Target {
-        let (store, blobs) = (Arc::new(store), Arc::new(blobs));
+    fn on(ground: Ground) -> Target {
+        let (store, blobs) = (ground.rows, ground.shelves);
         let core = Core {
             store: store.clone(),
             blobs: blobs.clone(),
             clock: Arc::new(ManualClock::new(START_MS + 1_000_000)),
-            ids: Arc::new(SeededIds::new(7)),
+            ids: Arc::new(SeededIds::new(ground.seed + 6)),
             bell: Arc::new(MemoryBell::new()),
-            secrets: Arc::new(MemorySecrets::new()),
+            secrets: ground.values,
             settings: Settings::default(),
         };
         Target { core, store, blobs }
@@ -127,7 +121,12 @@ const TURNS: usize = 6;
 
 /// A Session that did a lot in small pieces: many blobs, output files, a few Turns.
 pub async fn busy_life() -> (World, SessionId, Entries) {
+    busy_life_on(Ground::here()).await
+}
+
+async fn busy_life_on(ground: Ground) -> (World, SessionId, Entries) {
     let world = Setup {
+        ground,
         settings: Settings {
             inline_bytes: 8,
             batch_ms: 5,
@@ -190,7 +189,7 @@ async fn exported(bench: &Bench) -> Entries {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_arrives_as_it_was_and_belongs_to_whoever_imported_it() {
+pub async fn a_session_arrives_as_it_was_and_belongs_to_whoever_imported_it() {
     let (there, session, entries) = busy_life().await;
     let names: Vec<&str> = entries.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names[..2], ["manifest.json", "head.json"]);
@@ -238,7 +237,7 @@ async fn a_session_arrives_as_it_was_and_belongs_to_whoever_imported_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_imported_session_goes_on_like_any_other() {
+pub async fn an_imported_session_goes_on_like_any_other() {
     let (_, session, entries) = busy_life().await;
     let here = World::new();
     import(&here.core, OWNER, &entries).await.expect("imports");
@@ -263,7 +262,7 @@ async fn an_imported_session_goes_on_like_any_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_was_going_on_is_interrupted_and_goes_on_under_a_new_generation() {
+pub async fn a_turn_that_was_going_on_is_interrupted_and_goes_on_under_a_new_generation() {
     let there = World::with(|_, _| Scripted::Hangs {
         output: String::new(),
     });
@@ -291,7 +290,7 @@ async fn a_turn_that_was_going_on_is_interrupted_and_goes_on_under_a_new_generat
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_here_sends_what_was_owed_elsewhere_and_no_run_is_live() {
+pub async fn nobody_here_sends_what_was_owed_elsewhere_and_no_run_is_live() {
     let bench = eventful();
     let entries = exported(&bench).await;
     let here = Target::new();
@@ -321,7 +320,7 @@ async fn nobody_here_sends_what_was_owed_elsewhere_and_no_run_is_live() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn values_of_variables_stay_in_their_store() {
+pub async fn values_of_variables_stay_in_their_store() {
     let there = World::new();
     let mut request = managed("@say hello");
     request["environment"]["env"] = json!({"TOKEN": "hunter2-planted"});
@@ -348,7 +347,7 @@ async fn values_of_variables_stay_in_their_store() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_belongs_to_somebody_else_is_not_found_and_what_exists_is_not_replaced() {
+pub async fn what_belongs_to_somebody_else_is_not_found_and_what_exists_is_not_replaced() {
     let (there, session, entries) = busy_life().await;
     let mut written = Written::default();
     let refused = there
@@ -373,7 +372,7 @@ async fn what_belongs_to_somebody_else_is_not_found_and_what_exists_is_not_repla
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_changes_while_it_is_read_is_read_again() {
+pub async fn a_session_that_changes_while_it_is_read_is_read_again() {
     let (there, session, _) = busy_life().await;
     there.stop_dispatching();
     let sent = Arc::new(AtomicUsize::new(0));
@@ -420,7 +419,7 @@ fn breaking(at: usize, fault: Fault) -> (Faults, Arc<AtomicBool>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_import_that_is_broken_off_anywhere_shows_nothing_and_goes_on_or_is_given_up() {
+pub async fn an_import_that_is_broken_off_anywhere_shows_nothing_and_goes_on_or_is_given_up() {
     let (_, session, entries) = busy_life().await;
     let whole = Target::new();
     whole.import(&entries).await.expect("imports");
@@ -471,7 +470,7 @@ async fn an_import_that_is_broken_off_anywhere_shows_nothing_and_goes_on_or_is_g
 }
 
 #[tokio::test(start_paused = true)]
-async fn giving_up_that_is_broken_off_is_finished_by_whoever_comes_next() {
+pub async fn giving_up_that_is_broken_off_is_finished_by_whoever_comes_next() {
     let (_, session, entries) = busy_life().await;
     let away = || Fault::FailBefore(StoreError::Unavailable("away".into()));
     let half = 4;
@@ -501,7 +500,7 @@ async fn giving_up_that_is_broken_off_is_finished_by_whoever_comes_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bytes_that_could_not_be_stored_are_stored_when_the_import_goes_on() {
+pub async fn bytes_that_could_not_be_stored_are_stored_when_the_import_goes_on() {
     let (there, session, entries) = busy_life().await;
     let whole = there.blobs.stored(&there.core.scope(OWNER, &session));
     for fault in [
@@ -515,7 +514,10 @@ async fn bytes_that_could_not_be_stored_are_stored_when_the_import_goes_on() {
                 let is_put = call.op == BlobOp::Put;
                 (is_put && puts.fetch_add(1, Ordering::Relaxed) == at).then_some(fault)
             });
-            let here = Target::of(MemoryStore::new(), blobs);
+            let here = Target::on(Ground {
+                shelves: Arc::new(blobs),
+                ..Ground::over(MemoryStore::new())
+            });
             assert!(here.import(&entries).await.is_err(), "{fault:?} {at}");
             assert!(!here.sees(&session).await);
             assert_eq!(here.import(&entries).await, Ok(true), "{fault:?} {at}");
@@ -526,15 +528,20 @@ async fn bytes_that_could_not_be_stored_are_stored_when_the_import_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bytes_that_are_damaged_are_not_exported() {
-    let (there, session, _) = busy_life().await;
+pub async fn bytes_that_are_damaged_are_not_exported() {
+    let blobs = MemoryBlobs::new();
+    let ground = Ground {
+        shelves: Arc::new(blobs.clone()),
+        ..Ground::here()
+    };
+    let (there, session, _) = busy_life_on(ground).await;
     let scope = there.core.scope(OWNER, &session);
-    let stored = there.blobs.stored(&scope);
+    let stored = blobs.stored(&scope);
     let (digest, bytes) = stored.first_key_value().expect("has bytes");
     let mut flipped = bytes.to_vec();
     flipped[0] ^= 1;
     for damage in [None, Some(flipped.into()), Some(bytes.slice(1..))] {
-        there.blobs.damage(&scope, digest, damage);
+        blobs.damage(&scope, digest, damage);
         let mut written = Written::default();
         let refused = there
             .core
@@ -550,7 +557,7 @@ async fn bytes_that_are_damaged_are_not_exported() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lost_answers_change_nothing() {
+pub async fn lost_answers_change_nothing() {
     let (_, session, entries) = busy_life().await;
     let every_third = AtomicUsize::new(0);
     let here = Target::failing(Box::new(move |_| {
@@ -565,7 +572,7 @@ async fn lost_answers_change_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_imports_at_once_one_is_whole_and_the_other_writes_nothing_more() {
+pub async fn of_two_imports_at_once_one_is_whole_and_the_other_writes_nothing_more() {
     let (_, session, entries) = busy_life().await;
     for place in 1..entries.len() {
         let here = Target::new();
@@ -595,7 +602,7 @@ async fn of_two_imports_at_once_one_is_whole_and_the_other_writes_nothing_more()
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_archive_of_a_half_imported_session_is_refused() {
+pub async fn another_archive_of_a_half_imported_session_is_refused() {
     let (there, session, entries) = busy_life().await;
     let (faults, broken) = breaking(4, Fault::FailBefore(StoreError::Throttled));
     let here = Target::failing(faults);
@@ -612,7 +619,7 @@ async fn another_archive_of_a_half_imported_session_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_was_deleted_can_come_back() {
+pub async fn a_session_that_was_deleted_can_come_back() {
     let (here, session, entries) = busy_life().await;
     here.delete_surely(&session).await;
     let gone = async || here.core.load(&session).await.is_ok_and(|l| l.is_none());

@@ -38,7 +38,7 @@ async fn kinds(world: &World, session: &SessionId) -> Vec<&'static str> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_agent_goes_on_and_the_turn_waits_only_when_nothing_else_is_left() {
+pub async fn the_agent_goes_on_and_the_turn_waits_only_when_nothing_else_is_left() {
     let world = World::new();
     let session = world
         .create(request("@call ask {}\n@exec one\n@say meanwhile"))
@@ -65,7 +65,7 @@ async fn the_agent_goes_on_and_the_turn_waits_only_when_nothing_else_is_left() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_comes_while_the_agent_works_is_given_to_it_then() {
+pub async fn an_answer_that_comes_while_the_agent_works_is_given_to_it_then() {
     let world = World::new();
     let session = world
         .create(request(
@@ -88,7 +88,7 @@ async fn an_answer_that_comes_while_the_agent_works_is_given_to_it_then() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_at_the_very_end_is_never_lost() {
+pub async fn an_answer_at_the_very_end_is_never_lost() {
     // The answer comes a little later in each round, until the Turn waits for it.
     for delay_ms in 0..60 {
         let world = World::new();
@@ -114,7 +114,7 @@ async fn an_answer_at_the_very_end_is_never_lost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_was_handed_over_is_not_lost_with_the_worker() {
+pub async fn an_answer_that_was_handed_over_is_not_lost_with_the_worker() {
     let world = World::new();
     let session = world
         .create(request("@call ask {}\n@sleep 60000\n@say last"))
@@ -133,7 +133,7 @@ async fn an_answer_that_was_handed_over_is_not_lost_with_the_worker() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_open_when_its_turn_is_cancelled_is_closed() {
+pub async fn a_call_that_is_open_when_its_turn_is_cancelled_is_closed() {
     let world = World::new();
     let session = world
         .create(request("@call ask {}\n@sleep 60000\n@say last"))
@@ -153,7 +153,7 @@ async fn a_call_that_is_open_when_its_turn_is_cancelled_is_closed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_reaches_an_agent_that_waits_only_for_what_it_need_not_wait_for() {
+pub async fn a_message_reaches_an_agent_that_waits_only_for_what_it_need_not_wait_for() {
     // It comes while the agent works, at the moment in which it rests, and behind that.
     for delay_ms in 0..40 {
         let world = World::new();

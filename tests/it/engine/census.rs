@@ -46,7 +46,7 @@ async fn another_turn(world: &World, session: &SessionId, key: &str, text: &str)
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_end_of_a_turn_is_counted_once_though_rings_are_lost() {
+pub async fn every_end_of_a_turn_is_counted_once_though_rings_are_lost() {
     let world = World::new();
     let (census, _stop) = census(&world);
     let session = world.create(managed("@say one")).await;
@@ -77,7 +77,7 @@ async fn every_end_of_a_turn_is_counted_once_though_rings_are_lost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_ended_before_is_not_counted_and_what_is_deleted_is_in_nobodys_way() {
+pub async fn what_ended_before_is_not_counted_and_what_is_deleted_is_in_nobodys_way() {
     let world = World::new();
     let old = world.create(managed("@say before")).await;
     world.settled(&old).await;
@@ -96,7 +96,7 @@ async fn what_ended_before_is_not_counted_and_what_is_deleted_is_in_nobodys_way(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_worker_is_one_lease_taken_over() {
+pub async fn a_lost_worker_is_one_lease_taken_over() {
     let world = World::new();
     world.stop_dispatching();
     // The one of the world has to notice.
@@ -121,7 +121,7 @@ async fn a_lost_worker_is_one_lease_taken_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_that_nobody_does_is_due_and_grows_old() {
+pub async fn work_that_nobody_does_is_due_and_grows_old() {
     let world = World::new();
     world.stop_dispatching();
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -135,7 +135,7 @@ async fn work_that_nobody_does_is_due_and_grows_old() {
 }
 
 #[tokio::test]
-async fn commits_are_counted_by_how_they_end() {
+pub async fn commits_are_counted_by_how_they_end() {
     let world = World::new();
     let store = MeasuredStore::new(world.core.store.clone());
     let counts = store.counts();

@@ -12,7 +12,7 @@ use super::world::{World, lines, managed, message, next_turn};
 const SESSIONS: usize = 40;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_sessions_steered_queued_and_cancelled_at_once_lose_and_repeat_nothing() {
+pub async fn many_sessions_steered_queued_and_cancelled_at_once_lose_and_repeat_nothing() {
     let world = Arc::new(World::new());
     // A second dispatcher races the first for every claim.
     world.start_dispatching();

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use rat_things::engine::error::EngineError;
 use rat_things::engine::ids::SessionId;
-use rat_things::engine::ports::Blobs;
 use rat_things::engine::read::ListQuery;
 
 use super::world::{OWNER, World, managed};
@@ -31,7 +30,7 @@ async fn twice_the_same(world: &World) -> (SessionId, Vec<String>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bytes_go_with_the_last_artifact_that_has_them() {
+pub async fn bytes_go_with_the_last_artifact_that_has_them() {
     let world = World::new();
     let (session, ids) = twice_the_same(&world).await;
     assert!(ids.len() >= 2, "{ids:?}");
@@ -41,6 +40,8 @@ async fn bytes_go_with_the_last_artifact_that_has_them() {
         .get_artifact(&read, &ids[0])
         .await
         .expect("is there");
+    // Nobody has to look for work while hours pass.
+    world.stop_dispatching();
     let scope = world.core.scope(OWNER, &session);
     let query = ListQuery::default();
     for (n, id) in ids.iter().enumerate() {
@@ -71,13 +72,14 @@ async fn bytes_go_with_the_last_artifact_that_has_them() {
     }
     assert_eq!(world.blobs.has(&scope, &row.blob).await, Ok(false));
     // The Session works on.
+    world.start_dispatching();
     world.say(&session, "after", "@exec true").await;
     world.settled(&session).await;
     world.sound();
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_else_deletes_an_artifact() {
+pub async fn nobody_else_deletes_an_artifact() {
     let world = World::new();
     let (session, ids) = twice_the_same(&world).await;
     let other = "fedcba9876543210fedcba9876543210";

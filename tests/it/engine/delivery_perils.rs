@@ -11,6 +11,7 @@ use rat_things::engine::delivery::{DeliveryState, Notice};
 use rat_things::engine::ids::SessionId;
 
 use super::deliveries::{becomes, done, failed, notice, owe, row};
+use super::ground::Ground;
 use super::perils::{Fuse, NthCommit, Peril, Role, WAYS};
 use super::world::{Setup, World, eventually, managed};
 
@@ -97,8 +98,8 @@ async fn nothing_twice(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sender_that_dies_at_any_instant_leaves_what_it_was_sending_uncertain_and_nothing_twice()
-{
+pub async fn a_sender_that_dies_at_any_instant_leaves_what_it_was_sending_uncertain_and_nothing_twice()
+ {
     let (mut instants, mut lost, mut known_late) = (0, 0, 0);
     while let Some((uncertain, after)) = peril_at(instants, Peril::Stops).await {
         instants += 1;
@@ -112,7 +113,7 @@ async fn a_sender_that_dies_at_any_instant_leaves_what_it_was_sending_uncertain_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_call_of_a_sender_that_fails_once_makes_nothing_uncertain() {
+pub async fn a_store_call_of_a_sender_that_fails_once_makes_nothing_uncertain() {
     let mut calls = 0;
     while let Some((uncertain, _)) = peril_at(calls, Peril::Fails).await {
         assert_eq!(uncertain, 0, "call {calls}");
@@ -122,12 +123,12 @@ async fn a_store_call_of_a_sender_that_fails_once_makes_nothing_uncertain() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_commit_that_fails_once_in_any_way_sends_nothing_twice() {
+pub async fn a_commit_that_fails_once_in_any_way_sends_nothing_twice() {
     for way in WAYS {
         for n in 0.. {
             let plan = NthCommit::new(n, way.clone());
             let world = Setup {
-                store: Arc::new(plan.store()),
+                ground: Ground::over(plan.store()),
                 ..Setup::default()
             }
             .build();

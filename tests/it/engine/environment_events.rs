@@ -47,7 +47,7 @@ async fn next_turn(world: &World, session: &SessionId, key: &str, text: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_command_finds_the_environment_ready_and_later_ones_tell_nothing() {
+pub async fn the_first_command_finds_the_environment_ready_and_later_ones_tell_nothing() {
     let world = world();
     let session = world.create(managed("@say no command")).await;
     world.settled(&session).await;
@@ -83,7 +83,7 @@ async fn the_first_command_finds_the_environment_ready_and_later_ones_tell_nothi
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_environment_that_dies_under_a_command_is_disconnected_until_it_is_opened_again() {
+pub async fn an_environment_that_dies_under_a_command_is_disconnected_until_it_is_opened_again() {
     let world = world();
     let session = world.create(managed("@exec die\n@say oh")).await;
     world.settled(&session).await;
@@ -96,7 +96,7 @@ async fn an_environment_that_dies_under_a_command_is_disconnected_until_it_is_op
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_environment_that_can_not_be_opened_has_failed_and_says_why() {
+pub async fn an_environment_that_can_not_be_opened_has_failed_and_says_why() {
     let world = world();
     world.environments.refuse(Some(EnvironmentError::Refused {
         cause: "no namespaces".into(),
@@ -124,7 +124,7 @@ async fn an_environment_that_can_not_be_opened_has_failed_and_says_why() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_environment_of_a_worker_that_died_is_disconnected() {
+pub async fn the_environment_of_a_worker_that_died_is_disconnected() {
     let world = world();
     let session = world.create(managed("@exec true\n@exec stay")).await;
     while world.commands().len() < 2 {
@@ -142,7 +142,7 @@ async fn the_environment_of_a_worker_that_died_is_disconnected() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_leaves_suspends_the_environment() {
+pub async fn a_worker_that_leaves_suspends_the_environment() {
     let world = world();
     let session = world.create(managed("@exec true\n@sleep 60000")).await;
     world.until(&session, |s| s.usage.is_some()).await;
@@ -162,7 +162,7 @@ async fn a_worker_that_leaves_suspends_the_environment() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn files_that_are_gone_are_a_reset_and_a_new_beginning() {
+pub async fn files_that_are_gone_are_a_reset_and_a_new_beginning() {
     let world = world();
     let session = world.create(managed("@exec true")).await;
     world.settled(&session).await;

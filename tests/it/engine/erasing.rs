@@ -4,20 +4,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use rat_things::backend::memory::MemoryStore;
 use rat_things::backend::memory::compute::ScriptedCompute;
 use rat_things::backend::memory::environments::{Files, Scripted, ScriptedEnvironments};
 use rat_things::engine::core::Core;
 use rat_things::engine::dispatch::Dispatcher;
-use rat_things::engine::ports::{Change, Commit, CommitId, ExecSpec, Guard, Store, Write};
+use rat_things::engine::ports::{Change, Commit, CommitId, ExecSpec, Guard, Write};
 use tokio::sync::watch;
 
 use super::archives::{IMPORTER, Target, busy_life, import};
+use super::ground::Rows;
 use super::interposed::{Hook, Interposed};
 use super::world::eventually;
 
 /// Removes every row of every partition but those of the lists.
-async fn erase_all(core: &Core, store: &MemoryStore) {
+async fn erase_all(core: &Core, store: &dyn Rows) {
     for record in store.records() {
         if record.key.partition.starts_with("O/") {
             continue;
@@ -35,7 +35,7 @@ async fn erase_all(core: &Core, store: &MemoryStore) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_was_imported_again_is_not_erased_by_whoever_comes_late() {
+pub async fn a_session_that_was_imported_again_is_not_erased_by_whoever_comes_late() {
     let (_, session, entries) = busy_life().await;
     let here = Target::new();
     here.import(&entries).await.expect("imports");
@@ -45,7 +45,7 @@ async fn a_session_that_was_imported_again_is_not_erased_by_whoever_comes_late()
     let (done, mut is_done) = watch::channel(false);
     let hook: Hook = Box::new(move || {
         Box::pin(async move {
-            erase_all(&core, &store).await;
+            erase_all(&core, &*store).await;
             import(&core, IMPORTER, &archive).await.expect("imports");
             done.send_replace(true);
         })

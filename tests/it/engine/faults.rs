@@ -12,6 +12,7 @@ use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::ground::Ground;
 use super::perils::{Fuse, NthCommit, Peril, Role, WAYS};
 use super::world::{OWNER, Setup, World, answer_to, eventually, lines, managed, next_turn};
 
@@ -25,9 +26,9 @@ struct Story {
     tokens: u64,
 }
 
-fn setup(store: &Arc<rat_things::backend::memory::MemoryStore>) -> Setup {
+fn setup(ground: Ground) -> Setup {
     Setup {
-        store: store.clone(),
+        ground,
         script: Box::new(|spec, files| {
             let path = format!("/workspace/outputs/{}", files.len());
             files.insert(path, format!("{:?}", spec.program).into());
@@ -92,8 +93,8 @@ async fn ending(world: &World, session: &SessionId) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_story_is_as_it_should_be() {
-    let world = setup(&Arc::default()).build();
+pub async fn the_story_is_as_it_should_be() {
+    let world = setup(Ground::here()).build();
     let (session, mut told) = story(&world).await;
     // How a model counts is its own affair.
     assert!(std::mem::take(&mut told.tokens) > 1_000);
@@ -102,13 +103,13 @@ async fn the_story_is_as_it_should_be() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_commit_that_fails_once_in_any_way_changes_nothing_that_can_be_seen() {
-    let (_, untroubled) = story(&setup(&Arc::default()).build()).await;
+pub async fn a_commit_that_fails_once_in_any_way_changes_nothing_that_can_be_seen() {
+    let (_, untroubled) = story(&setup(Ground::here()).build()).await;
     for way in WAYS {
         let mut n = 0;
         loop {
             let plan = NthCommit::new(n, way.clone());
-            let world = setup(&Arc::new(plan.store())).build();
+            let world = setup(Ground::over(plan.store())).build();
             let (session, told) = story(&world).await;
             assert_eq!(told, untroubled, "commit {n}: {way:?}");
             ending(&world, &session).await;
@@ -122,24 +123,25 @@ async fn a_commit_that_fails_once_in_any_way_changes_nothing_that_can_be_seen() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn p10_every_third_commit_loses_its_answer_and_nothing_that_can_be_seen_changes() {
-    let (_, untroubled) = story(&setup(&Arc::default()).build()).await;
+pub async fn p10_every_third_commit_loses_its_answer_and_nothing_that_can_be_seen_changes() {
+    let (_, untroubled) = story(&setup(Ground::here()).build()).await;
     let seen = std::sync::atomic::AtomicUsize::new(0);
     let faults = move |_: &_| match seen.fetch_add(1, std::sync::atomic::Ordering::SeqCst) % 3 {
         0 => Fault::ApplyThenUnknown,
         1 => Fault::Throttle,
         _ => Fault::None,
     };
-    let store = rat_things::backend::memory::MemoryStore::with_faults(Box::new(faults));
-    let world = setup(&Arc::new(store)).build();
+    let store = MemoryStore::with_faults(Box::new(faults));
+    let world = setup(Ground::over(store)).build();
     let (session, told) = story(&world).await;
     assert_eq!(told, untroubled);
     ending(&world, &session).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn p16_a_store_call_of_worker_or_daemon_that_fails_once_changes_nothing_that_can_be_seen() {
-    let calm = setup(&Arc::default()).build();
+pub async fn p16_a_store_call_of_worker_or_daemon_that_fails_once_changes_nothing_that_can_be_seen()
+{
+    let calm = setup(Ground::here()).build();
     let (_, untroubled) = story(&calm).await;
     let runs = calm.compute.granted().len();
     for role in [Role::Worker, Role::Daemon] {
@@ -148,7 +150,7 @@ async fn p16_a_store_call_of_worker_or_daemon_that_fails_once_changes_nothing_th
             let fuse = Fuse::new(role, n, Peril::Fails);
             let world = Setup {
                 fuse: Some(fuse.clone()),
-                ..setup(&Arc::default())
+                ..setup(Ground::here())
             }
             .build();
             let (session, told) = story(&world).await;
@@ -187,16 +189,16 @@ async fn meddle(world: &World, session: &SessionId) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_lost_just_before_somebody_else_commits_changes_nothing_that_can_be_seen()
-{
-    let (_, untroubled) = story(&setup(&Arc::default()).build()).await;
+pub async fn an_answer_that_is_lost_just_before_somebody_else_commits_changes_nothing_that_can_be_seen()
+ {
+    let (_, untroubled) = story(&setup(Ground::here()).build()).await;
     for role in [Role::Worker, Role::Daemon] {
         let mut n = 0;
         loop {
             let fuse = Fuse::new(role, n, Peril::LosesAnswer);
             let world = Setup {
                 fuse: Some(fuse.clone()),
-                ..setup(&Arc::default())
+                ..setup(Ground::here())
             }
             .build();
             let world = Arc::new(world);
@@ -226,7 +228,7 @@ async fn an_answer_that_is_lost_just_before_somebody_else_commits_changes_nothin
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_is_away_for_longer_than_a_lease_costs_no_run() {
+pub async fn a_store_that_is_away_for_longer_than_a_lease_costs_no_run() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let down = Arc::new(AtomicBool::new(false));
     let is_down = down.clone();
@@ -234,7 +236,7 @@ async fn a_store_that_is_away_for_longer_than_a_lease_costs_no_run() {
         true => Fault::FailBefore(StoreError::Unavailable("away".into())),
         false => Fault::None,
     }));
-    let world = setup(&Arc::new(store)).build();
+    let world = setup(Ground::over(store)).build();
     let text = "@exec one\n@sleep 100000\n@exec two\n@say done";
     let session = world.create(managed(text)).await;
     world.items_reach(&session, 2).await;
@@ -284,13 +286,13 @@ impl Harness for CountsLater {
 }
 
 #[tokio::test(start_paused = true)]
-async fn tokens_are_counted_once_though_an_answer_is_lost_and_somebody_else_commits() {
+pub async fn tokens_are_counted_once_though_an_answer_is_lost_and_somebody_else_commits() {
     for n in 0.. {
         let fuse = Fuse::new(Role::Worker, n, Peril::LosesAnswer);
         let world = Setup {
             fuse: Some(fuse.clone()),
             harness: Some(Arc::new(CountsLater)),
-            ..setup(&Arc::default())
+            ..setup(Ground::here())
         };
         let world = Arc::new(world.build());
         let (beside, loses) = (world.clone(), fuse.clone());

@@ -120,7 +120,7 @@ async fn error_of(world: &World, session: &SessionId) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_seen_just_before_the_end_is_closed_with_the_turn() {
+pub async fn a_call_that_is_seen_just_before_the_end_is_closed_with_the_turn() {
     let ends = [
         (TurnEnd::Completed, TurnStatus::Completed),
         (
@@ -151,7 +151,7 @@ async fn a_call_that_is_seen_just_before_the_end_is_closed_with_the_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_for_nothing_fails_the_turn() {
+pub async fn waiting_for_nothing_fails_the_turn() {
     let (world, session) = played(|_, task, link| async move {
         takes(&task, &link).await;
         TurnEnd::Waiting
@@ -166,7 +166,7 @@ async fn waiting_for_nothing_fails_the_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_harness_that_panics_fails_its_turn_and_the_session_goes_on() {
+pub async fn a_harness_that_panics_fails_its_turn_and_the_session_goes_on() {
     let (world, session) = played(|started, task, link| async move {
         takes(&task, &link).await;
         assert!(started > 0, "the first time");
@@ -184,7 +184,7 @@ async fn a_harness_that_panics_fails_its_turn_and_the_session_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_harness_that_always_leaves_by_itself_fails_its_turn() {
+pub async fn a_harness_that_always_leaves_by_itself_fails_its_turn() {
     let (world, session) = played(|_, _, _| async move { TurnEnd::Left }).await;
     assert_eq!(world.turns(&session).await, [TurnStatus::Failed]);
     let attempts = world.core.settings.turn_attempts as usize;
@@ -193,14 +193,14 @@ async fn a_harness_that_always_leaves_by_itself_fails_its_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_was_never_taken_is_still_part_of_the_turn_that_it_started() {
+pub async fn a_message_that_was_never_taken_is_still_part_of_the_turn_that_it_started() {
     let (world, session) = played(|_, _, _| async move { TurnEnd::Completed }).await;
     assert_eq!(world.turns(&session).await, [TurnStatus::Completed]);
     assert_eq!(lines(&world.items(&session).await), ["User: go"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn effects_that_are_claimed_side_by_side_end_each_for_itself() {
+pub async fn effects_that_are_claimed_side_by_side_end_each_for_itself() {
     let (world, session) = played(|_, task, link| async move {
         takes(&task, &link).await;
         for id in ["a", "b", "c"] {
@@ -225,7 +225,7 @@ async fn effects_that_are_claimed_side_by_side_end_each_for_itself() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_of_observations_is_stored_whole_and_in_order() {
+pub async fn a_flood_of_observations_is_stored_whole_and_in_order() {
     let (world, session) = played(|_, task, link| async move {
         takes(&task, &link).await;
         for n in 0..1_000 {
@@ -247,7 +247,7 @@ async fn a_flood_of_observations_is_stored_whole_and_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_beyond_the_bound_are_told_as_not_answered_when_the_turn_goes_on() {
+pub async fn calls_beyond_the_bound_are_told_as_not_answered_when_the_turn_goes_on() {
     let (world, session) = played(|started, task, link| async move {
         if started == 0 {
             takes(&task, &link).await;
@@ -292,7 +292,7 @@ async fn status(world: &World, session: &SessionId) -> SessionStatus {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_open_calls_are_closed_when_their_turn_is_cancelled() {
+pub async fn many_open_calls_are_closed_when_their_turn_is_cancelled() {
     let (world, session) = played(|_, task, link| async move {
         takes(&task, &link).await;
         for n in 0..MAX_OPEN_CALLS {
@@ -322,7 +322,7 @@ async fn many_open_calls_are_closed_when_their_turn_is_cancelled() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_a_harness_was_handed_and_waits_for_all_the_same_is_in_its_history() {
+pub async fn an_answer_that_a_harness_was_handed_and_waits_for_all_the_same_is_in_its_history() {
     for takes_it in [true, false] {
         let world = world_of(move |started, task, mut link| async move {
             let told =
@@ -368,7 +368,7 @@ async fn an_answer_that_a_harness_was_handed_and_waits_for_all_the_same_is_in_it
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_grant_that_reaches_its_worker_twice_is_run_once() {
+pub async fn a_grant_that_reaches_its_worker_twice_is_run_once() {
     let starts = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&starts);
     let (world, session) = played(move |_, task, link| {
@@ -393,7 +393,7 @@ async fn a_grant_that_reaches_its_worker_twice_is_run_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_that_a_harness_never_takes_does_not_keep_its_turn_from_waiting() {
+pub async fn a_message_that_a_harness_never_takes_does_not_keep_its_turn_from_waiting() {
     let (world, session) = played(|started, task, link| async move {
         let call = Observation::FunctionCall {
             call_id: "c".into(),

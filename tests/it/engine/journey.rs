@@ -10,7 +10,7 @@ use super::world::{OWNER, World, answer_to, ask, eventually, lines, managed, nex
 const CANCEL: &str = "agent.session.input.cancel";
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_runs_commands_and_saves_items_and_artifacts() {
+pub async fn a_turn_runs_commands_and_saves_items_and_artifacts() {
     let world = World::with(|spec, files| {
         files.insert("/workspace/outputs/report.md".into(), "# done\n".into());
         Scripted::ok(format!("ran {:?}", spec.program))
@@ -34,7 +34,7 @@ async fn a_turn_runs_commands_and_saves_items_and_artifacts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_function_call_waits_without_a_worker_and_goes_on_in_the_same_turn() {
+pub async fn a_function_call_waits_without_a_worker_and_goes_on_in_the_same_turn() {
     let world = World::new();
     let session = world
         .create(json!({
@@ -81,7 +81,7 @@ async fn a_function_call_waits_without_a_worker_and_goes_on_in_the_same_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_steer_joins_the_running_turn_and_a_queued_message_starts_the_next() {
+pub async fn a_steer_joins_the_running_turn_and_a_queued_message_starts_the_next() {
     let world = World::new();
     let session = world
         .create(managed("@exec true\n@sleep 60000\n@say first"))
@@ -113,7 +113,7 @@ async fn a_steer_joins_the_running_turn_and_a_queued_message_starts_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancel_ends_the_turn_and_what_was_queued_survives_in_order() {
+pub async fn a_cancel_ends_the_turn_and_what_was_queued_survives_in_order() {
     let world = World::new();
     let session = world.create(managed("@exec true\n@sleep 6000000")).await;
     world.items_reach(&session, 2).await;
@@ -150,7 +150,7 @@ async fn a_cancel_ends_the_turn_and_what_was_queued_survives_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deleted_session_is_gone_at_once_and_its_rows_soon() {
+pub async fn a_deleted_session_is_gone_at_once_and_its_rows_soon() {
     let world = World::new();
     let session = world.create(managed("@exec true\n@sleep 6000000")).await;
     world.items_reach(&session, 2).await;

@@ -177,7 +177,7 @@ async fn listed(core: &Core) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_upload_that_ends_at_any_moment_leaves_a_file_or_nothing() {
+pub async fn an_upload_that_ends_at_any_moment_leaves_a_file_or_nothing() {
     survives(
         async |_| (),
         async |core, ()| upload(core, "some bytes", None).await.map(drop),
@@ -186,7 +186,7 @@ async fn an_upload_that_ends_at_any_moment_leaves_a_file_or_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deletion_that_ends_at_any_moment_leaves_a_file_or_nothing() {
+pub async fn a_deletion_that_ends_at_any_moment_leaves_a_file_or_nothing() {
     for expires_after_s in [None, Some(3_600 * 24 * 20)] {
         survives(
             async |core| {
@@ -201,7 +201,7 @@ async fn a_deletion_that_ends_at_any_moment_leaves_a_file_or_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_upload_that_is_given_up_leaves_nothing() {
+pub async fn an_upload_that_is_given_up_leaves_nothing() {
     let keeper = Keeper::new();
     let begun = keeper.core.begin_upload(OWNER).await.expect("begins");
     let from = Box::new(std::io::Cursor::new("bytes"));
@@ -220,7 +220,7 @@ async fn an_upload_that_is_given_up_leaves_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_upload_that_took_longer_than_a_day_becomes_no_file_without_bytes() {
+pub async fn an_upload_that_took_longer_than_a_day_becomes_no_file_without_bytes() {
     let keeper = Keeper::new();
     let begun = keeper.core.begin_upload(OWNER).await.expect("begins");
     let from = Box::new(std::io::Cursor::new("bytes"));
@@ -240,7 +240,7 @@ async fn an_upload_that_took_longer_than_a_day_becomes_no_file_without_bytes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_expired_file_is_gone_at_once_and_erased_when_somebody_looks() {
+pub async fn an_expired_file_is_gone_at_once_and_erased_when_somebody_looks() {
     let keeper = Keeper::new();
     let core = &keeper.core;
     let brief = upload(core, "brief", Some(3_600)).await.expect("uploads");
@@ -264,7 +264,7 @@ async fn an_expired_file_is_gone_at_once_and_erased_when_somebody_looks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pages_of_files_go_on_behind_any_file() {
+pub async fn pages_of_files_go_on_behind_any_file() {
     let keeper = Keeper::new();
     let mut ids = Vec::new();
     for n in 0..7 {
@@ -317,7 +317,7 @@ async fn vault_with(core: &Core, credentials: usize) -> (String, Vec<String>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_is_done_with_credentials_leaves_no_secret_that_nobody_names() {
+pub async fn whatever_is_done_with_credentials_leaves_no_secret_that_nobody_names() {
     survives(
         async |core| vault(core).await,
         async |core, vault| {
@@ -352,7 +352,7 @@ async fn whatever_is_done_with_credentials_leaves_no_secret_that_nobody_names() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_secret_that_can_not_be_sealed_makes_no_credential() {
+pub async fn a_secret_that_can_not_be_sealed_makes_no_credential() {
     let keeper = Keeper::new();
     let (vault, ids) = vault_with(&keeper.core, 1).await;
     keeper.secrets.be_away(true);
@@ -389,7 +389,7 @@ async fn made_template(core: &Core) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_is_done_with_templates_leaves_nothing_that_nobody_names() {
+pub async fn whatever_is_done_with_templates_leaves_nothing_that_nobody_names() {
     survives(
         async |_| (),
         async |core, ()| {

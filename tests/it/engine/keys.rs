@@ -13,12 +13,13 @@ use rat_things::engine::ports::{Commit, StoreError, StoreFault};
 use rat_things::engine::receipt::Outcome;
 use serde_json::json;
 
+use super::ground::Ground;
 use super::world::{OWNER, Setup, World, lines, managed, message, next_turn};
 
 /// A world without a dispatcher: what is accepted stays as it is.
-async fn still(store: MemoryStore) -> World {
+async fn still(ground: Ground) -> World {
     let world = Setup {
-        store: Arc::new(store),
+        ground,
         ..Setup::default()
     }
     .build();
@@ -28,12 +29,12 @@ async fn still(store: MemoryStore) -> World {
 }
 
 /// A store whose commits fail as `plan` says, in order; those behind it work.
-fn failing(plan: Vec<Fault>) -> MemoryStore {
+fn failing(plan: Vec<Fault>) -> Ground {
     let next = AtomicUsize::new(0);
-    MemoryStore::with_faults(Box::new(move |_: &Commit| {
+    Ground::over(MemoryStore::with_faults(Box::new(move |_: &Commit| {
         let at = next.fetch_add(1, Ordering::SeqCst);
         plan.get(at).cloned().unwrap_or_default()
-    }))
+    })))
 }
 
 async fn inputs(world: &World, session: &SessionId) -> u64 {
@@ -41,8 +42,8 @@ async fn inputs(world: &World, session: &SessionId) -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_inputs_without_a_common_key_are_two() {
-    let world = still(MemoryStore::new()).await;
+pub async fn two_inputs_without_a_common_key_are_two() {
+    let world = still(Ground::here()).await;
     let session = world.create(managed("@say one")).await;
     let first = world.say(&session, "a", "@say same").await;
     let second = world.say(&session, "b", "@say same").await;
@@ -53,8 +54,8 @@ async fn two_inputs_without_a_common_key_are_two() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn clients_with_one_key_at_one_moment_are_told_the_same() {
-    let world = Arc::new(still(MemoryStore::new()).await);
+pub async fn clients_with_one_key_at_one_moment_are_told_the_same() {
+    let world = Arc::new(still(Ground::here()).await);
     let session = world.create(managed("@say one")).await;
     let mut clients = Vec::new();
     for _ in 0..16 {
@@ -79,8 +80,8 @@ async fn clients_with_one_key_at_one_moment_are_told_the_same() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn another_body_under_a_key_is_refused_with_both_digests() {
-    let world = still(MemoryStore::new()).await;
+pub async fn another_body_under_a_key_is_refused_with_both_digests() {
+    let world = still(Ground::here()).await;
     let session = world.create(managed("@say one")).await;
     world.say(&session, "k", "@say two").await;
     let before = world.store.records();
@@ -100,8 +101,8 @@ async fn another_body_under_a_key_is_refused_with_both_digests() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_order_of_fields_and_blanks_make_no_other_body() {
-    let world = still(MemoryStore::new()).await;
+pub async fn the_order_of_fields_and_blanks_make_no_other_body() {
+    let world = still(Ground::here()).await;
     let session = world.create(managed("@say one")).await;
     let texts = [
         r#"{"events":[{"type":"agent.session.input.message","input":[{"role":"user","content":[{"type":"input_text","text":"x"}]}]}]}"#,
@@ -117,8 +118,8 @@ async fn the_order_of_fields_and_blanks_make_no_other_body() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refused_request_is_not_remembered_under_its_key() {
-    let world = still(MemoryStore::new()).await;
+pub async fn a_refused_request_is_not_remembered_under_its_key() {
+    let world = still(Ground::here()).await;
     let session = world.create(managed("@say one")).await;
     let turn_id = rat_things::engine::view::turn_id(&session, 1);
     let nobody_asked = json!([{ "type": "agent.session.input.tool_result", "turn_id": turn_id,
@@ -140,8 +141,8 @@ async fn a_refused_request_is_not_remembered_under_its_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_repeat_is_answered_though_the_same_would_be_refused_by_now() {
-    let world = still(MemoryStore::new()).await;
+pub async fn a_repeat_is_answered_though_the_same_would_be_refused_by_now() {
+    let world = still(Ground::here()).await;
     let session = world.create(managed("@say 0")).await;
     let first = world.say(&session, "k0", "@say 0").await;
     for n in 1..63 {
@@ -162,7 +163,7 @@ async fn a_repeat_is_answered_though_the_same_would_be_refused_by_now() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_answer_is_settled_by_repeating_the_same_call() {
+pub async fn a_lost_answer_is_settled_by_repeating_the_same_call() {
     // The answer of every attempt at the second commit is lost, so the caller is told that nobody knows.
     let mut plan = vec![Fault::None];
     plan.extend(vec![Fault::ApplyThenUnknown; 8]);
@@ -183,7 +184,7 @@ async fn a_lost_answer_is_settled_by_repeating_the_same_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_full_disk_behind_a_lost_answer_is_not_told_as_if_nothing_had_happened() {
+pub async fn a_full_disk_behind_a_lost_answer_is_not_told_as_if_nothing_had_happened() {
     let full = Fault::FailBefore(StoreError::Broken {
         fault: StoreFault::DiskFull,
         message: "no space".into(),
@@ -211,7 +212,7 @@ async fn a_full_disk_behind_a_lost_answer_is_not_told_as_if_nothing_had_happened
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_is_created_once_under_its_key() {
+pub async fn a_session_is_created_once_under_its_key() {
     for lost in [0, 1, 8] {
         let world = still(failing(vec![Fault::ApplyThenUnknown; lost])).await;
         let world = Arc::new(world);
@@ -241,7 +242,7 @@ async fn a_session_is_created_once_under_its_key() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_large_body_is_the_same_under_its_key_and_is_given_whole_to_the_agent() {
+pub async fn a_large_body_is_the_same_under_its_key_and_is_given_whole_to_the_agent() {
     let world = World::new();
     let session = world.create(managed("@say one")).await;
     world.settled(&session).await;
@@ -257,8 +258,8 @@ async fn a_large_body_is_the_same_under_its_key_and_is_given_whole_to_the_agent(
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_sessions_of_others_are_not_found() {
-    let world = still(MemoryStore::new()).await;
+pub async fn the_sessions_of_others_are_not_found() {
+    let world = still(Ground::here()).await;
     let session = world.create(managed("@say one")).await;
     let before = world.store.records();
     let stranger = "f".repeat(32);

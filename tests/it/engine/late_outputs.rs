@@ -27,7 +27,7 @@ async fn trivial_turn(world: &World, session: &SessionId, key: &str) -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_runs_nothing_keeps_what_was_made_since_the_last_one() {
+pub async fn a_turn_that_runs_nothing_keeps_what_was_made_since_the_last_one() {
     let world = World::new();
     let (session, environment) = begun(&world).await;
     let commits = trivial_turn(&world, &session, "a").await;
@@ -43,7 +43,7 @@ async fn a_turn_that_runs_nothing_keeps_what_was_made_since_the_last_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_environment_is_opened_to_look() {
+pub async fn no_environment_is_opened_to_look() {
     let world = World::new();
     let (session, environment) = begun(&world).await;
     world.environments.lose_all();

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use pretty_assertions::assert_eq;
-use rat_things::backend::memory::MemoryStore;
 use rat_things::engine::core::Core;
 use rat_things::engine::history::Histories;
 use rat_things::engine::ids::SessionId;
@@ -19,7 +18,7 @@ use super::world::{Setup, World};
 
 /// Notes where the ranges begin that are read, and which single rows are.
 struct Noted {
-    inner: Arc<MemoryStore>,
+    inner: Arc<dyn Store>,
     ranges: Mutex<Vec<String>>,
     rows: Mutex<Vec<String>>,
 }
@@ -73,7 +72,7 @@ fn claimed(head: &Head, turn: u64) -> Head {
 /// A Session of four Turns of one message and one answer each, and its store, noted.
 async fn four_turns() -> (World, SessionId, Head, Arc<Noted>, Core) {
     let setup = Setup::default();
-    let store = Arc::clone(&setup.store);
+    let store = setup.ground.rows.clone();
     let world: World = setup.build();
     let session = world
         .create(json!({
@@ -102,7 +101,7 @@ async fn four_turns() -> (World, SessionId, Head, Arc<Noted>, Core) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_turn_reads_only_what_the_one_before_it_added() {
+pub async fn the_next_turn_reads_only_what_the_one_before_it_added() {
     let (world, session, head, noted, core) = four_turns().await;
     let kept = Histories::default();
     for turn in 2..=4 {
@@ -122,7 +121,7 @@ async fn the_next_turn_reads_only_what_the_one_before_it_added() {
 const ALL: usize = 1 << 20;
 
 #[tokio::test(start_paused = true)]
-async fn of_a_long_past_a_worker_keeps_what_its_harness_can_use() {
+pub async fn of_a_long_past_a_worker_keeps_what_its_harness_can_use() {
     let (world, session, last, _noted, core) = four_turns().await;
     let kept = Histories::default();
     for turn in 1..=4 {
@@ -139,7 +138,7 @@ async fn of_a_long_past_a_worker_keeps_what_its_harness_can_use() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_worker_wrote_and_handed_over_itself_it_does_not_read_back() {
+pub async fn what_a_worker_wrote_and_handed_over_itself_it_does_not_read_back() {
     let (world, session, last, noted, core) = four_turns().await;
     let kept = Histories::default();
     let partition = keys::session_partition(&session);
@@ -174,7 +173,7 @@ async fn what_a_worker_wrote_and_handed_over_itself_it_does_not_read_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_worker_did_not_write_it_reads() {
+pub async fn what_a_worker_did_not_write_it_reads() {
     let (_world, session, last, noted, core) = four_turns().await;
     let kept = Histories::default();
     let head = claimed(&last, 1);

@@ -36,7 +36,7 @@ fn joined(texts: &[LiveText], part: LivePart) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn text_is_seen_as_it_comes_under_the_ids_that_the_items_will_have() {
+pub async fn text_is_seen_as_it_comes_under_the_ids_that_the_items_will_have() {
     let world = World::with(|_, _| Scripted::ok("made\n".to_owned()));
     // The message is written while the reasoning of the same model call is not recorded yet.
     let input = "@exec make\n@reason hm\n@slow 100 one two three";
@@ -68,7 +68,7 @@ async fn text_is_seen_as_it_comes_under_the_ids_that_the_items_will_have() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn following_costs_a_turn_no_commit() {
+pub async fn following_costs_a_turn_no_commit() {
     let mut revisions = Vec::new();
     for followed in [false, true] {
         let world = World::new();
@@ -85,7 +85,7 @@ async fn following_costs_a_turn_no_commit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_broken_model_call_wrote_is_void() {
+pub async fn what_a_broken_model_call_wrote_is_void() {
     let broken = ModelError {
         code: "server_error".into(),
         message: "down".into(),
@@ -131,7 +131,7 @@ async fn what_a_broken_model_call_wrote_is_void() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_of_a_worker_that_was_replaced_is_shown() {
+pub async fn nothing_of_a_worker_that_was_replaced_is_shown() {
     let world = World::new();
     let input = "@slow 1000 one two three four five six";
     let (session, mut texts) = overheard(&world, input).await;

@@ -104,7 +104,7 @@ async fn told_as(world: &World, session: &SessionId, untroubled: &[String], when
 }
 
 #[tokio::test(start_paused = true)]
-async fn p18_a_worker_that_dies_at_any_instant_is_replaced_in_the_same_turn() {
+pub async fn p18_a_worker_that_dies_at_any_instant_is_replaced_in_the_same_turn() {
     let calm = setup(&Fuse::none()).build();
     let session = story(&calm).await;
     let untroubled = lines(&calm.items(&session).await);
@@ -160,7 +160,7 @@ async fn p18_a_worker_that_dies_at_any_instant_is_replaced_in_the_same_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dispatcher_that_dies_at_any_instant_is_replaced_by_another() {
+pub async fn a_dispatcher_that_dies_at_any_instant_is_replaced_by_another() {
     let calm = setup(&Fuse::none()).build();
     let session = story(&calm).await;
     let untroubled = lines(&calm.items(&session).await);
@@ -187,7 +187,7 @@ async fn a_dispatcher_that_dies_at_any_instant_is_replaced_by_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn p13_a_frozen_worker_that_wakes_up_later_writes_nothing_at_all() {
+pub async fn p13_a_frozen_worker_that_wakes_up_later_writes_nothing_at_all() {
     let calm = setup(&Fuse::none()).build();
     let session = story(&calm).await;
     let untroubled = lines(&calm.items(&session).await);
@@ -225,7 +225,7 @@ async fn p13_a_frozen_worker_that_wakes_up_later_writes_nothing_at_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn p15_work_goes_on_through_one_rolling_restart_after_another() {
+pub async fn p15_work_goes_on_through_one_rolling_restart_after_another() {
     const RESTARTS: usize = 25;
     let commands: Vec<String> = (0..=RESTARTS)
         .map(|n| format!("@exec c{n}\n@sleep 200"))
@@ -248,7 +248,7 @@ async fn p15_work_goes_on_through_one_rolling_restart_after_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_policy_can_fail_lost_turns_and_the_session_goes_on() {
+pub async fn a_policy_can_fail_lost_turns_and_the_session_goes_on() {
     let setup = Setup {
         settings: Settings {
             recovery: Recovery::Fail,
@@ -279,7 +279,7 @@ async fn a_policy_can_fail_lost_turns_and_the_session_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_kills_every_worker_fails_and_the_session_goes_on() {
+pub async fn a_turn_that_kills_every_worker_fails_and_the_session_goes_on() {
     let world = Arc::new(Setup::default().build());
     let session = world.create(managed("@sleep 6000000")).await;
     world.say_next(&session, "q", "@say next").await;
@@ -312,7 +312,7 @@ async fn a_turn_that_kills_every_worker_fails_and_the_session_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_makes_progress_between_losses_is_never_given_up() {
+pub async fn a_turn_that_makes_progress_between_losses_is_never_given_up() {
     let commands: Vec<String> = (0..12).map(|n| format!("@exec c{n}\n@sleep 50")).collect();
     let world = Setup::default().build();
     let session = world
@@ -331,7 +331,7 @@ async fn a_turn_that_makes_progress_between_losses_is_never_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_that_is_asked_to_leave_gives_its_lease_back_and_another_goes_on() {
+pub async fn a_worker_that_is_asked_to_leave_gives_its_lease_back_and_another_goes_on() {
     let world = Setup::default().build();
     let session = world
         .create(managed("@exec one\n@sleep 6000\n@exec two\n@say done"))
@@ -354,7 +354,7 @@ async fn a_worker_that_is_asked_to_leave_gives_its_lease_back_and_another_goes_o
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_that_outlives_the_grace_period_is_ended_and_told_to_be_unknown() {
+pub async fn a_command_that_outlives_the_grace_period_is_ended_and_told_to_be_unknown() {
     let setup = Setup {
         script: Box::new(|_, _| Scripted::Hangs {
             output: String::new(),
@@ -384,7 +384,7 @@ async fn a_command_that_outlives_the_grace_period_is_ended_and_told_to_be_unknow
 }
 
 #[tokio::test(start_paused = true)]
-async fn launches_that_fail_are_tried_again_and_then_fail_the_turn() {
+pub async fn launches_that_fail_are_tried_again_and_then_fail_the_turn() {
     use rat_things::engine::ports::ComputeError;
     let world = Setup::default().build();
     world

@@ -87,7 +87,7 @@ async fn status(world: &World, session: &SessionId) -> SessionStatus {
 const WORK: &str = "@exec one\n@call ask {}\n@exec two\n@say done";
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_is_taken_at_any_instant_and_no_output_is_lost() {
+pub async fn an_answer_is_taken_at_any_instant_and_no_output_is_lost() {
     let answer = async |world: &World, session: &SessionId| {
         let now = world
             .core
@@ -131,7 +131,7 @@ async fn an_answer_is_taken_at_any_instant_and_no_output_is_lost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_steer_at_any_instant_reaches_the_agent_once() {
+pub async fn a_steer_at_any_instant_reaches_the_agent_once() {
     let steer = async |world: &World, session: &SessionId| {
         let accepted = world.say(session, "steer", "@say steered").await;
         accepted.receipt.outcomes[0].clone()
@@ -167,7 +167,7 @@ async fn a_steer_at_any_instant_reaches_the_agent_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancel_at_any_instant_ends_its_turn_and_no_other() {
+pub async fn a_cancel_at_any_instant_ends_its_turn_and_no_other() {
     let cancel = async |world: &World, session: &SessionId| {
         let first = rat_things::engine::view::turn_id(session, 1);
         let event = json!([{ "type": "agent.session.input.cancel", "turn_id": first }]);
@@ -200,7 +200,7 @@ async fn a_cancel_at_any_instant_ends_its_turn_and_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancel_of_the_turn_that_begins_lets_the_one_behind_it_begin() {
+pub async fn a_cancel_of_the_turn_that_begins_lets_the_one_behind_it_begin() {
     let cancel = async |world: &World, session: &SessionId| {
         world.say_next(session, "third", "@say third").await;
         let second = rat_things::engine::view::turn_id(session, 2);
@@ -232,7 +232,7 @@ async fn a_cancel_of_the_turn_that_begins_lets_the_one_behind_it_begin() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_deletion_at_any_instant_leaves_nothing_behind() {
+pub async fn a_deletion_at_any_instant_leaves_nothing_behind() {
     for n in 0.. {
         let fuse = Fuse::new(Role::Worker, n, Peril::Stops);
         let world = Arc::new(setup(&fuse).build());
@@ -317,7 +317,7 @@ impl Harness for OneTool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_ends_where_it_was_claimed_though_items_of_others_come_in_between() {
+pub async fn a_call_ends_where_it_was_claimed_though_items_of_others_come_in_between() {
     for n in 0.. {
         let fuse = Fuse::new(Role::Worker, n, Peril::Stops);
         let world = Setup {

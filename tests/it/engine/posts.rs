@@ -338,7 +338,7 @@ impl Far {
 }
 
 #[tokio::test(start_paused = true)]
-async fn messages_of_a_session_go_to_one_machine_until_it_was_idle_for_long() {
+pub async fn messages_of_a_session_go_to_one_machine_until_it_was_idle_for_long() {
     let far = Far::new();
     let session = far.world.create(managed("@exec one\n@say a")).await;
     far.world.settled(&session).await;
@@ -360,7 +360,7 @@ async fn messages_of_a_session_go_to_one_machine_until_it_was_idle_for_long() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_steer_and_a_cancel_are_heard_on_a_machine_that_nobody_rings() {
+pub async fn a_steer_and_a_cancel_are_heard_on_a_machine_that_nobody_rings() {
     let far = Far::new();
     let session = far.world.create(managed("@exec stay\n@say never")).await;
     far.claimed(&session).await;
@@ -379,7 +379,7 @@ async fn a_steer_and_a_cancel_are_heard_on_a_machine_that_nobody_rings() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_machine_that_dies_is_replaced_and_its_files_are_told_to_be_gone_once() {
+pub async fn a_machine_that_dies_is_replaced_and_its_files_are_told_to_be_gone_once() {
     let far = Far::new();
     let session = far
         .world
@@ -404,7 +404,7 @@ async fn a_machine_that_dies_is_replaced_and_its_files_are_told_to_be_gone_once(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_machine_that_is_called_back_hands_its_turn_over() {
+pub async fn a_machine_that_is_called_back_hands_its_turn_over() {
     let far = Far::new();
     let session = far
         .world
@@ -427,7 +427,7 @@ async fn a_machine_that_is_called_back_hands_its_turn_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_machine_without_its_store_ends_by_itself_and_a_zombie_writes_nothing() {
+pub async fn a_machine_without_its_store_ends_by_itself_and_a_zombie_writes_nothing() {
     let far = Far::new();
     let session = far.world.create(managed("@exec stay\n@say b")).await;
     far.claimed(&session).await;
@@ -441,7 +441,7 @@ async fn a_machine_without_its_store_ends_by_itself_and_a_zombie_writes_nothing(
 }
 
 #[tokio::test(start_paused = true)]
-async fn deleting_a_session_leaves_no_machine() {
+pub async fn deleting_a_session_leaves_no_machine() {
     let far = Far::new();
     let idle = far.world.create(managed("@exec one\n@say a")).await;
     far.world.settled(&idle).await;
@@ -461,7 +461,7 @@ async fn deleting_a_session_leaves_no_machine() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lack_of_machines_costs_a_turn_time_and_no_attempt() {
+pub async fn a_lack_of_machines_costs_a_turn_time_and_no_attempt() {
     let far = Far::new();
     *far.machines.scarce.lock().expect("no test panics with it") = 20;
     let session = far.world.create(managed("@exec one\n@say a")).await;
@@ -479,7 +479,7 @@ async fn a_lack_of_machines_costs_a_turn_time_and_no_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_no_session_needs_is_reaped_and_nothing_else() {
+pub async fn what_no_session_needs_is_reaped_and_nothing_else() {
     let far = Far::new();
     let session = far.world.create(managed("@exec one\n@say a")).await;
     far.world.settled(&session).await;
@@ -513,7 +513,7 @@ async fn what_no_session_needs_is_reaped_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everything_is_fenced_at_once_and_goes_on_when_its_worker_is_proven_gone() {
+pub async fn everything_is_fenced_at_once_and_goes_on_when_its_worker_is_proven_gone() {
     let far = Far::new();
     let session = far.world.create(managed("@exec stay\n@say a")).await;
     far.claimed(&session).await;

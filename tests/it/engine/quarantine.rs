@@ -78,7 +78,7 @@ impl Lost {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_worker_out_of_sight_is_quarantined_and_its_session_stays_usable() {
+pub async fn a_worker_out_of_sight_is_quarantined_and_its_session_stays_usable() {
     let lost = lost(Liveness::Unknown).await;
     let Lost { world, session, .. } = &lost;
     assert_eq!(lost.state().await, RunState::Quarantined);
@@ -111,7 +111,7 @@ async fn a_worker_out_of_sight_is_quarantined_and_its_session_stays_usable() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_quarantined_worker_that_comes_back_writes_nothing_at_all() {
+pub async fn a_quarantined_worker_that_comes_back_writes_nothing_at_all() {
     let lost = lost(Liveness::Unknown).await;
     let session_rows = |world: &World| {
         let records = world.store.records();
@@ -133,7 +133,7 @@ async fn a_quarantined_worker_that_comes_back_writes_nothing_at_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_operator_ends_a_quarantine_and_only_a_quarantine() {
+pub async fn an_operator_ends_a_quarantine_and_only_a_quarantine() {
     let lost = lost(Liveness::Unknown).await;
     let core = &lost.world.core;
     core.release_quarantine(OWNER, &lost.session)
@@ -149,7 +149,7 @@ async fn an_operator_ends_a_quarantine_and_only_a_quarantine() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_worker_is_stopped_and_its_turn_goes_on() {
+pub async fn a_silent_worker_is_stopped_and_its_turn_goes_on() {
     let lost = lost(Liveness::Running).await;
     assert_eq!(lost.world.compute.granted().len(), 1);
     lost.world.compute.say(&lost.execution, None);
@@ -158,7 +158,7 @@ async fn a_silent_worker_is_stopped_and_its_turn_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancel_in_quarantine_is_done_when_the_quarantine_ends_and_not_before() {
+pub async fn a_cancel_in_quarantine_is_done_when_the_quarantine_ends_and_not_before() {
     let lost = lost(Liveness::Unknown).await;
     let Lost { world, session, .. } = &lost;
     let cancel = json!([{ "type": "agent.session.input.cancel" }]);
@@ -177,7 +177,7 @@ async fn a_cancel_in_quarantine_is_done_when_the_quarantine_ends_and_not_before(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_queued_turn_is_cancelled_during_a_quarantine() {
+pub async fn a_queued_turn_is_cancelled_during_a_quarantine() {
     let lost = lost(Liveness::Unknown).await;
     let Lost { world, session, .. } = &lost;
     world.say_next(session, "q", "@say next").await;
@@ -191,7 +191,7 @@ async fn a_queued_turn_is_cancelled_during_a_quarantine() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_is_deleted_during_a_quarantine() {
+pub async fn a_session_is_deleted_during_a_quarantine() {
     let lost = lost(Liveness::Unknown).await;
     let Lost { world, session, .. } = &lost;
     world
@@ -208,7 +208,7 @@ async fn a_session_is_deleted_during_a_quarantine() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_operator_releases_the_run_that_is_named_and_no_other() {
+pub async fn an_operator_releases_the_run_that_is_named_and_no_other() {
     let lost = lost(Liveness::Unknown).await;
     let operator = Operating::new(lost.world.core.clone(), OWNER.to_owned(), |_| None);
     let session = lost.session.as_str();

@@ -1,15 +1,14 @@
 //! Values of an environment's variables: in no record, there for every command, gone with their Session.
 
-use std::sync::Arc;
-
 use pretty_assertions::assert_eq;
 use rat_things::api::TurnStatus;
 use rat_things::backend::memory::{Fault, MemoryStore};
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::keys;
-use rat_things::engine::ports::{Change, Commit, CommitId, Guard, Key, Store, StoreError, Write};
+use rat_things::engine::ports::{Change, Commit, CommitId, Guard, Key, StoreError, Write};
 use serde_json::json;
 
+use super::ground::Ground;
 use super::world::{OWNER, Setup, World};
 
 const VALUE: &str = "planted-value-4721";
@@ -32,7 +31,7 @@ fn is_recorded(world: &World) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_record_holds_a_value_and_the_environment_is_opened_with_it() {
+pub async fn no_record_holds_a_value_and_the_environment_is_opened_with_it() {
     let world = World::new();
     let session = world.create(with_token("@exec true")).await;
     assert_eq!(world.secrets.count(), 1);
@@ -51,7 +50,7 @@ async fn no_record_holds_a_value_and_the_environment_is_opened_with_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn values_are_erased_with_their_session_and_with_a_creation_that_was_refused() {
+pub async fn values_are_erased_with_their_session_and_with_a_creation_that_was_refused() {
     let world = World::new();
     let session = world.create(with_token("@say hi")).await;
     world.settled(&session).await;
@@ -61,7 +60,7 @@ async fn values_are_erased_with_their_session_and_with_a_creation_that_was_refus
     }
     let away = |_: &Commit| Fault::FailBefore(StoreError::Unavailable("away".into()));
     let world = Setup {
-        store: Arc::new(MemoryStore::with_faults(Box::new(away))),
+        ground: Ground::over(MemoryStore::with_faults(Box::new(away))),
         ..Setup::default()
     }
     .build();
@@ -70,7 +69,7 @@ async fn values_are_erased_with_their_session_and_with_a_creation_that_was_refus
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_variables_nothing_is_stored() {
+pub async fn without_variables_nothing_is_stored() {
     let world = World::new();
     let session = world.create(super::world::managed("@exec true")).await;
     world.settled(&session).await;
@@ -78,7 +77,7 @@ async fn without_variables_nothing_is_stored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_command_whose_values_can_not_be_read_is_not_run_and_the_session_goes_on() {
+pub async fn a_command_whose_values_can_not_be_read_is_not_run_and_the_session_goes_on() {
     let world = World::new();
     let session = world.create(with_token("@say hi")).await;
     world.settled(&session).await;
@@ -118,7 +117,7 @@ async fn as_of_old(world: &World, session: &SessionId) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_of_old_keeps_the_values_in_its_configuration() {
+pub async fn a_session_of_old_keeps_the_values_in_its_configuration() {
     let world = World::new();
     let session = world.create(super::world::managed("@say hi")).await;
     world.settled(&session).await;

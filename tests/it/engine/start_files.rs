@@ -61,7 +61,7 @@ fn pairs(files: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn they_are_there_before_the_first_command_and_again_when_the_workspace_was_lost() {
+pub async fn they_are_there_before_the_first_command_and_again_when_the_workspace_was_lost() {
     let (world, seen) = world();
     let uploaded = upload(&world.core, "uploaded", FilePurpose::UserData).await;
     let session = world
@@ -133,7 +133,7 @@ async fn they_are_there_before_the_first_command_and_again_when_the_workspace_wa
 }
 
 #[tokio::test(start_paused = true)]
-async fn files_that_can_not_be_copied_are_refused_and_make_no_session() {
+pub async fn files_that_can_not_be_copied_are_refused_and_make_no_session() {
     let (world, _) = world();
     let batch = upload(&world.core, "x", FilePurpose::Batch).await;
     let unknown = format!("file_{}", "a".repeat(26));
@@ -148,7 +148,7 @@ async fn files_that_can_not_be_copied_are_refused_and_make_no_session() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_template_gives_files_variables_and_the_most_that_can_be_reached() {
+pub async fn a_template_gives_files_variables_and_the_most_that_can_be_reached() {
     let (world, seen) = world();
     let body = json!({
         "env": {"A": "template", "B": "template"},

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use pretty_assertions::assert_eq;
-use rat_things::backend::memory::MemoryStore;
 use rat_things::engine::core::Core;
 use rat_things::engine::ports::{Commit, Committed, Key, Page, Range, Record, Store, StoreError};
 use serde_json::json;
@@ -14,9 +13,8 @@ use serde_json::json;
 use super::world::{OWNER, Setup, World};
 
 /// A store that writes down what it is asked, in one line each.
-#[derive(Default)]
 struct Told {
-    inner: Arc<MemoryStore>,
+    inner: Arc<dyn Store>,
     lines: Mutex<Vec<String>>,
 }
 
@@ -74,7 +72,7 @@ impl Store for Told {
 fn told() -> (World, Arc<Told>) {
     let setup = Setup::default();
     let told = Arc::new(Told {
-        inner: Arc::clone(&setup.store),
+        inner: setup.ground.rows.clone(),
         lines: Mutex::default(),
     });
     let seen = Arc::clone(&told) as Arc<dyn Store>;
@@ -103,7 +101,7 @@ fn request() -> serde_json::Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn accepting_asks_for_no_more_than_it_has_to() {
+pub async fn accepting_asks_for_no_more_than_it_has_to() {
     let (world, told) = told();
     world.stop_dispatching();
     tokio::time::sleep(Duration::from_secs(10)).await;
@@ -123,7 +121,7 @@ async fn accepting_asks_for_no_more_than_it_has_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_asks_the_same_whatever_the_session_has_behind_it() {
+pub async fn a_turn_asks_the_same_whatever_the_session_has_behind_it() {
     let (world, told) = told();
     let session = world.create(request()).await;
     world.settled(&session).await;
@@ -136,7 +134,7 @@ async fn a_turn_asks_the_same_whatever_the_session_has_behind_it() {
         told.since();
         // Reading goes past what is counted.
         let unseen = Core {
-            store: Arc::clone(&told.inner) as Arc<dyn Store>,
+            store: Arc::clone(&told.inner),
             ..core.clone()
         };
         loop {
@@ -153,7 +151,7 @@ async fn a_turn_asks_the_same_whatever_the_session_has_behind_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_idle_asks_for_next_to_nothing() {
+pub async fn who_is_idle_asks_for_next_to_nothing() {
     const SECONDS: u64 = 120;
     let (world, told) = told();
     for _ in 0..20 {

@@ -10,7 +10,7 @@ use super::world::{World, answer_to, lines, managed, next_turn};
 const CANCEL: &str = "agent.session.input.cancel";
 
 #[tokio::test(start_paused = true)]
-async fn a_run_hears_of_a_cancel_though_another_grant_came_and_went_here() {
+pub async fn a_run_hears_of_a_cancel_though_another_grant_came_and_went_here() {
     let world = World::new();
     let session = world.create(managed("@exec true\n@sleep 6000000")).await;
     world.items_reach(&session, 2).await;
@@ -33,7 +33,7 @@ async fn a_run_hears_of_a_cancel_though_another_grant_came_and_went_here() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn p22_everything_is_done_though_every_ring_is_lost() {
+pub async fn p22_everything_is_done_though_every_ring_is_lost() {
     let world = World::new();
     world.bell.lose_rings(true);
     let session = world
@@ -74,7 +74,7 @@ async fn p22_everything_is_done_though_every_ring_is_lost() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_dispatcher_that_starts_later_finds_what_was_accepted_without_one() {
+pub async fn a_dispatcher_that_starts_later_finds_what_was_accepted_without_one() {
     let world = World::new();
     world.stop_dispatching();
     tokio::time::sleep(std::time::Duration::from_secs(5)).await;
@@ -97,7 +97,7 @@ async fn a_dispatcher_that_starts_later_finds_what_was_accepted_without_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_dispatchers_at_once_do_everything_once() {
+pub async fn two_dispatchers_at_once_do_everything_once() {
     let world = World::new();
     world.start_dispatching();
     let mut sessions = Vec::new();
@@ -121,7 +121,7 @@ async fn two_dispatchers_at_once_do_everything_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_session_is_not_looked_at() {
+pub async fn an_idle_session_is_not_looked_at() {
     let world = World::new();
     let session = world.create(managed("@say hello")).await;
     world.settled(&session).await;

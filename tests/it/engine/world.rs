@@ -1,17 +1,14 @@
-//! A complete engine in memory: one store, one dispatcher, workers as tasks, the demo model, scripted environments. Time is
-//! the test runtime's, so tests that start it paused wait for nothing.
+//! A complete engine: one store, one dispatcher, workers as tasks, the demo model, scripted environments. Time is the test
+//! runtime's, so tests that start it paused wait for nothing, wherever the store is.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rat_things::api::{self, Item, TurnStatus};
 use rat_things::backend::harness::responses::{Options, ResponsesHarness};
-use rat_things::backend::memory::MemoryStore;
 use rat_things::backend::memory::bell::MemoryBell;
-use rat_things::backend::memory::blobs::MemoryBlobs;
 use rat_things::backend::memory::environments::{Files, Scripted, ScriptedEnvironments};
 use rat_things::backend::memory::ids::SeededIds;
-use rat_things::backend::memory::secrets::MemorySecrets;
 use rat_things::backend::model::demo::DemoModel;
 use rat_things::engine::accept::Accepted;
 use rat_things::engine::core::{Core, Settings};
@@ -27,6 +24,7 @@ use rat_things::engine::run::Worker;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::ground::{Ground, Rows, Shelves, Values};
 use super::mortal::Mortal;
 use super::perils::{Asked, Fuse, Life, Of, Role};
 use super::records::assert_sound;
@@ -36,12 +34,13 @@ pub const OWNER: &str = "0123456789abcdef0123456789abcdef";
 
 /// The test runtime's time, as wall-clock time.
 pub struct RuntimeClock {
+    began_ms: u64,
     started: Instant,
 }
 
 impl Clock for RuntimeClock {
     fn now_ms(&self) -> u64 {
-        1_780_000_000_000 + self.started.elapsed().as_millis() as u64
+        self.began_ms + self.started.elapsed().as_millis() as u64
     }
 }
 
@@ -51,8 +50,8 @@ type Script = Box<dyn Fn(&ExecSpec, &mut Files) -> Scripted + Send + Sync>;
 pub struct Setup {
     /// Numbers.
     pub settings: Settings,
-    /// Where records are.
-    pub store: Arc<MemoryStore>,
+    /// What it keeps outside of its programs.
+    pub ground: Ground,
     /// What the engine has for a store, if it is not that one itself.
     pub seen: Option<Arc<dyn Store>>,
     /// The model.
@@ -74,7 +73,7 @@ impl Default for Setup {
                 batch_ms: 5,
                 ..Settings::default()
             },
-            store: Arc::new(MemoryStore::new()),
+            ground: Ground::here(),
             seen: None,
             model: Arc::new(DemoModel),
             harness: None,
@@ -90,13 +89,13 @@ pub struct World {
     /// The engine as clients have it.
     pub core: Core,
     /// The store, to look at records.
-    pub store: Arc<MemoryStore>,
+    pub store: Arc<dyn Rows>,
     /// The bell, to make deaf.
     pub bell: Arc<MemoryBell>,
     /// The blobs, to look at bytes.
-    pub blobs: Arc<MemoryBlobs>,
+    pub blobs: Arc<dyn Shelves>,
     /// The secrets, to count them.
-    pub secrets: Arc<MemorySecrets>,
+    pub secrets: Arc<dyn Values>,
     /// Where commands run.
     pub environments: Arc<ScriptedEnvironments>,
     /// What the model was asked.
@@ -132,16 +131,24 @@ impl World {
 impl Setup {
     /// The world, with a dispatcher at work.
     pub fn build(self) -> World {
-        let started = Instant::now();
+        let Ground {
+            rows: store,
+            shelves: blobs,
+            values: secrets,
+            began_ms,
+            seed,
+        } = self.ground;
+        let clock = RuntimeClock {
+            began_ms,
+            started: Instant::now(),
+        };
         let bell = Arc::new(MemoryBell::new());
-        let blobs = Arc::new(MemoryBlobs::new());
-        let secrets = Arc::new(MemorySecrets::new());
         let core = Core {
-            store: self.seen.unwrap_or_else(|| self.store.clone()),
+            store: self.seen.unwrap_or_else(|| store.clone()),
             blobs: blobs.clone(),
             secrets: secrets.clone(),
-            clock: Arc::new(RuntimeClock { started }),
-            ids: Arc::new(SeededIds::new(1)),
+            clock: Arc::new(clock),
+            ids: Arc::new(SeededIds::new(seed)),
             bell: bell.clone(),
             settings: self.settings,
         };
@@ -172,7 +179,7 @@ impl Setup {
         }));
         let world = World {
             core,
-            store: self.store,
+            store,
             bell,
             blobs,
             secrets,
