@@ -112,12 +112,14 @@ pub async fn accepting_asks_for_no_more_than_it_has_to() {
     let with_key = told.since();
     world.say(&session, "k", "and more").await;
     let send = told.since();
-    insta::assert_snapshot!(format!(
+    let asked = format!(
         "create\n  {}\ncreate under a key\n  {}\nsend\n  {}",
         create.join("\n  "),
         with_key.join("\n  "),
         send.join("\n  ")
-    ));
+    );
+    // Named, because it is looked at twice in a process: over an account, too.
+    insta::assert_snapshot!("accepting_asks_for_no_more_than_it_has_to", asked);
 }
 
 #[tokio::test(start_paused = true)]
