@@ -14,10 +14,10 @@ use rat_things::text::Glyphs;
 use rat_things::tui::msg::{Effect, Msg};
 use rat_things::tui::sessions::Order;
 use rat_things::tui::state::{About, State};
+use rat_things::tui::terminal::Thrifty;
 use rat_things::tui::update::{start, update};
 use rat_things::tui::view::draw;
 use rat_things::tui::world::{list, look};
-use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 
@@ -114,6 +114,7 @@ async fn one(table: &Table, frames: usize, (name, newer, first): Scene) -> io::R
         read_only: false,
         glyphs: Glyphs::Unicode,
         default_model: Some("demo".into()),
+        pictures: rat_things::tui::picture::Pictures::Words,
     };
     let session = newer.map(|newer| demo.session_id(u64::from(SESSIONS) - 1 - newer));
     let mut state = State::new(about, SIZE, NOW_MS, "bench".into());
@@ -127,7 +128,7 @@ async fn one(table: &Table, frames: usize, (name, newer, first): Scene) -> io::R
     let options = TerminalOptions {
         viewport: Viewport::Fixed(area),
     };
-    let mut terminal = Terminal::with_options(CrosstermBackend::new(written.clone()), options)?;
+    let mut terminal = Terminal::with_options(Thrifty::new(written.clone()), options)?;
     let (mut times, mut bytes) = (Vec::new(), Vec::new());
     // Two screens up and down again, over and over, so that every frame moves.
     let step = usize::from(SIZE.1) * 2;

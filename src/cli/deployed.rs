@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Context;
 use super::compose::{self, Local};
+use super::config::Settings;
 use super::daemon;
 use super::out::CliError;
 use crate::engine::ids::SessionId;
@@ -48,10 +49,13 @@ impl Deployed {
     }
 
     /// What only who has the records at hand may see and settle; `None`: they are somewhere else.
-    pub fn operator(&self) -> Option<Arc<dyn Operator>> {
+    pub fn operator(&self, settings: &Settings) -> Option<Arc<dyn Operator>> {
         let local = self.local.as_ref()?;
         let (core, owner) = (local.core.clone(), local.owner.clone());
-        Some(Arc::new(Operating::new(core, owner, compose::is_alive)))
+        // Without them everything but files is told all the same.
+        let environments = compose::environments(settings, &local.places).ok();
+        let operating = Operating::new(core, owner, compose::is_alive);
+        Some(Arc::new(operating.with_environments(environments)))
     }
 
     /// The engine in this process, if it is here.

@@ -4,19 +4,22 @@ use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use jiff::tz::TimeZone;
 use tokio::sync::{mpsc, oneshot};
 
 use super::Context;
 use super::artifacts::into_file;
-use super::compose;
+use super::compose::{self, World};
 use super::deployed::Deployed;
 use super::doctor;
 use super::out::{CliError, Console, Facts, OutputArgs, codes};
 use super::resolve;
 use super::sessions::explain::explain;
+use super::sessions::export::write_archive;
 use crate::text::Glyphs;
 use crate::tui::keymap::Keymap;
 use crate::tui::linear;
+use crate::tui::picture::{Pictures, Protocol};
 use crate::tui::reading::{Found, Question};
 use crate::tui::records::{Check, Verdict};
 use crate::tui::save::{Files, NotSaved};
@@ -99,7 +102,10 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             place: match (args.demo, &settings.server) {
                 (Some(sessions), _) => format!("{sessions} made-up Sessions"),
                 (None, Some(server)) => server.base_url.clone(),
-                (None, None) => settings.data_dir.value.display().to_string(),
+                (None, None) => match of.local().map(|local| &local.world) {
+                    Some(World::Aws(aws)) => aws.shown.clone(),
+                    _ => settings.data_dir.value.display().to_string(),
+                },
             },
             read_only: settings.read_only,
             glyphs,
@@ -107,6 +113,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
                 Some(_) => Some("demo".to_owned()),
                 None => settings.default_model(),
             },
+            pictures: pictures(&settings.ui_images, |name| context.vars.text(name)),
         },
         colour: stdout.colour,
         session,
@@ -114,7 +121,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         editor: ["VISUAL", "EDITOR"]
             .iter()
             .find_map(|name| context.vars.text(name)),
-        operator: of.operator(),
+        operator: of.operator(settings),
         doctor,
         files: files(context.vars.path("HOME")),
         pager: ["RAT_THINGS_PAGER", "PAGER"]
@@ -123,6 +130,8 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             .unwrap_or_else(|| "less -R".to_owned()),
         keymap,
         mouse: settings.ui_mouse,
+        time_style: settings.ui.time,
+        zone: TimeZone::system(),
         tmux: context.vars.text("TMUX").is_some(),
         now_ms: compose::now_ms,
     };
@@ -159,6 +168,34 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             Err(CliError::new(codes::UNAVAILABLE, message).because(error))
         }
         Err(error @ ScreenError::Panicked) => Err(CliError::bug(error.to_string())),
+    }
+}
+
+/// How this terminal shows images: as it was chosen, or by what it says of itself. Nothing is asked of it: what answers would come among the keys.
+fn pictures(chosen: &str, var: impl Fn(&str) -> Option<String>) -> Pictures {
+    let is = |name: &str, words: &[&str]| {
+        var(name).is_some_and(|value| words.iter().any(|word| value.contains(word)))
+    };
+    let blocks = match is("COLORTERM", &["truecolor", "24bit"]) {
+        true => Pictures::FineBlocks,
+        false => Pictures::Blocks,
+    };
+    match chosen {
+        "kitty" => Pictures::Pixels(Protocol::Kitty),
+        "iterm2" => Pictures::Pixels(Protocol::Iterm2),
+        "sixel" => Pictures::Pixels(Protocol::Sixel),
+        "words" => Pictures::Words,
+        "blocks" => blocks,
+        // A multiplexer keeps the variables of the terminal around it, and passes none of this on.
+        _ if var("TMUX").is_some() || var("ZELLIJ").is_some() || var("STY").is_some() => blocks,
+        _ if is("TERM", &["kitty", "ghostty"]) || is("TERM_PROGRAM", &["ghostty"]) => {
+            Pictures::Pixels(Protocol::Kitty)
+        }
+        _ if is("TERM_PROGRAM", &["iTerm.app", "WezTerm", "mintty"]) => {
+            Pictures::Pixels(Protocol::Iterm2)
+        }
+        _ if is("TERM", &["foot", "mlterm", "contour"]) => Pictures::Pixels(Protocol::Sixel),
+        _ => blocks,
     }
 }
 
@@ -214,6 +251,7 @@ async fn look_into(context: &Context, of: &Deployed, question: Question) -> Foun
             return Ok(found.into_iter().map(check).collect());
         }
         Question::Explain(session) => session,
+        Question::Export(session, to) => return exported(context, of, &session, &to).await,
     };
     let local = of.local().ok_or("the records are not at hand")?;
     let explained = explain(context, local, &session).await;
@@ -233,6 +271,33 @@ async fn look_into(context: &Context, of: &Deployed, question: Question) -> Foun
         last.fixes.extend(explained.next);
     }
     Ok(causes)
+}
+
+/// What `sessions export` says.
+async fn exported(context: &Context, of: &Deployed, session: &str, to: &str) -> Found {
+    let local = of.local().ok_or("the records are not at hand")?;
+    let to = match (to.strip_prefix("~/"), context.vars.path("HOME")) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(to),
+    };
+    let session = local
+        .session(session)
+        .await
+        .map_err(|error| error.to_string())?;
+    let written = write_archive(local, &session, &to, false, &|_, _| {}).await;
+    let written = written.map_err(|error| error.to_string())?;
+    let size = crate::text::size(written.size_bytes);
+    let mut found = format!("{} ({size})", written.path.display());
+    for remark in written.remarks() {
+        found.push_str("; ");
+        found.push_str(remark);
+    }
+    Ok(vec![Check {
+        name: "archive".to_owned(),
+        verdict: Verdict::Ok,
+        found,
+        fixes: Vec::new(),
+    }])
 }
 
 fn check(found: doctor::Check) -> Check {
@@ -282,6 +347,32 @@ impl std::io::Write for Said {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn images_are_shown_as_the_terminal_says_it_can() {
+        let of = |chosen: &str, vars: &[(&str, &str)]| {
+            pictures(chosen, |name| {
+                let found = vars.iter().find(|(of, _)| *of == name);
+                found.map(|(_, value)| (*value).to_owned())
+            })
+        };
+        let kitty = [("TERM", "xterm-kitty"), ("COLORTERM", "truecolor")];
+        let [term, colours] = kitty;
+        assert_eq!(of("auto", &kitty), Pictures::Pixels(Protocol::Kitty));
+        assert_eq!(
+            of("auto", &[term, colours, ("TMUX", "x")]),
+            Pictures::FineBlocks
+        );
+        assert_eq!(of("words", &kitty), Pictures::Words);
+        assert_eq!(of("auto", &[("TERM", "xterm-256color")]), Pictures::Blocks);
+        assert_eq!(of("sixel", &[]), Pictures::Pixels(Protocol::Sixel));
+        let wezterm = [("TERM_PROGRAM", "WezTerm")];
+        assert_eq!(of("auto", &wezterm), Pictures::Pixels(Protocol::Iterm2));
+        assert_eq!(
+            of("auto", &[("TERM", "foot")]),
+            Pictures::Pixels(Protocol::Sixel)
+        );
+    }
 
     #[test]
     fn numbers_of_made_up_sessions_may_be_short() {

@@ -1,5 +1,7 @@
 //! The engine in this very process as an [`Operator`], and what commands and screens make of Runs and of the agenda.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use super::core::{Core, decode};
@@ -9,13 +11,16 @@ use super::ids::{Kind, SessionId, derived, number_of};
 use super::keys::{self, AGENDA_SHARDS, Group, agenda_partition, parse_agenda};
 use super::outbox::Reconcile;
 use super::ports::{
-    DeliveryRead, EnvironmentRead, Operator, OwedRead, Range, RunPhase, RunRead, Told,
+    DeliveryRead, EnvironmentRead, Environments, FilesQuery, Operator, OwedRead, Range, RunPhase,
+    RunRead, Told, WorkspaceFiles,
 };
 use super::read::ListQuery;
 use super::session::Head;
 use super::view::turn_id;
 use crate::api::Page;
 
+/// Where a workspace is, as its agent sees it.
+const WORKSPACE: &str = "/workspace";
 /// Agenda rows read at once.
 const STEP_ROWS: usize = 256;
 
@@ -212,12 +217,26 @@ pub struct Operating {
     core: Core,
     owner: String,
     alive: Alive,
+    environments: Option<Arc<dyn Environments>>,
 }
 
 impl Operating {
     /// This owner's records. `alive` knows the processes of this machine.
     pub fn new(core: Core, owner: String, alive: Alive) -> Operating {
-        Operating { core, owner, alive }
+        Operating {
+            core,
+            owner,
+            alive,
+            environments: None,
+        }
+    }
+
+    /// The same, where the workspaces are.
+    pub fn with_environments(self, environments: Option<Arc<dyn Environments>>) -> Operating {
+        Operating {
+            environments,
+            ..self
+        }
     }
 
     async fn head(&self, session: &str) -> Result<(SessionId, Head), EngineError> {
@@ -281,6 +300,23 @@ impl Operator for Operating {
             due_ms: due.due_ms,
         });
         Ok(owed.collect())
+    }
+
+    async fn files(&self, environment: &str, limit: usize) -> Told<WorkspaceFiles> {
+        let Some(environments) = self.environments.as_deref() else {
+            let words = "workspaces are not on this machine".to_owned();
+            return Err(EngineError::Unavailable(words).into());
+        };
+        let query = FilesQuery {
+            below: WORKSPACE.to_owned(),
+            limit,
+            reverse: false,
+            after: None,
+        };
+        let files = self
+            .core
+            .environment_files(environments, &self.owner, environment, &query);
+        Ok(files.await?)
     }
 
     async fn environment(&self, session: &str) -> Told<EnvironmentRead> {

@@ -30,6 +30,8 @@ pub enum Place {
     Answer,
     /// The result of a function that is being written.
     AnswerText,
+    /// A login that is filled in.
+    Login,
     /// A Session that is about to be created.
     Create,
     /// The question before it is created.
@@ -58,6 +60,12 @@ pub enum Place {
     Report,
     /// The question before something is settled.
     Settle,
+    /// The question before the Turns of several Sessions are cancelled.
+    SeveralTurns,
+    /// What is typed before several Sessions are deleted or exported.
+    SeveralText,
+    /// What became of several Sessions.
+    SeveralDone,
     /// The command palette.
     Palette,
     /// Wherever rows or lines are gone through in a screen of their own.
@@ -70,7 +78,7 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order of the help.
-    pub const ALL: [Place; 27] = [
+    pub const ALL: [Place; 31] = [
         Place::Sessions,
         Place::Filter,
         Place::Session,
@@ -79,6 +87,7 @@ impl Place {
         Place::Cancel,
         Place::Answer,
         Place::AnswerText,
+        Place::Login,
         Place::Create,
         Place::Confirm,
         Place::Turns,
@@ -93,6 +102,9 @@ impl Place {
         Place::Owed,
         Place::Report,
         Place::Settle,
+        Place::SeveralTurns,
+        Place::SeveralText,
+        Place::SeveralDone,
         Place::Palette,
         Place::List,
         Place::Text,
@@ -112,6 +124,7 @@ impl Place {
             Place::Cancel => "Cancel a Turn",
             Place::Answer => "What the Session waits for",
             Place::AnswerText => "Result of a function",
+            Place::Login => "Login",
             Place::Create => "New Session",
             Place::Confirm => "Create a Session",
             Place::Turns => "Turns",
@@ -126,6 +139,9 @@ impl Place {
             Place::Owed => "Outbox of all Sessions",
             Place::Report => "Environment and health",
             Place::Settle => "Settle a Run or a delivery",
+            Place::SeveralTurns => "Cancel the Turns of several Sessions",
+            Place::SeveralText => "Delete or export several Sessions",
+            Place::SeveralDone => "What became of several Sessions",
             Place::Palette => "Command palette",
             Place::List => "In lists and long texts",
             Place::Text => "Text that is typed",
@@ -150,6 +166,8 @@ impl Place {
                 | Place::Deliveries
                 | Place::Owed
                 | Place::Report
+                | Place::SeveralTurns
+                | Place::SeveralDone
                 | Place::List
         )
     }
@@ -162,9 +180,11 @@ impl Place {
                 | Place::Search
                 | Place::Composer
                 | Place::AnswerText
+                | Place::Login
                 | Place::Create
                 | Place::Save
                 | Place::Settle
+                | Place::SeveralText
                 | Place::Palette
                 | Place::Text
         )
@@ -298,6 +318,8 @@ pub enum Action {
     WriteResult,
     /// Begins to write why a function failed.
     WriteFailure,
+    /// Begins to fill in a login.
+    LogIn,
     /// Approves.
     Approve,
     /// Denies.
@@ -324,6 +346,18 @@ pub enum Action {
     Waiting,
     /// Opens the help.
     Help,
+    /// Asks whether to delete Sessions.
+    AskDelete,
+    /// Asks where to export Sessions.
+    AskExport,
+    /// Closes what is typed; again soon, it leaves.
+    Interrupt,
+    /// Shows times in the next way.
+    Times,
+    /// Opens the files of the environment.
+    Files,
+    /// Gives what is read the whole width, or shows what stands beside it.
+    Whole,
     /// Reads again.
     Refresh,
     /// Stops this program until the shell continues it.

@@ -5,6 +5,7 @@
 use super::action::{Action, Place};
 use super::composer::{Tone, receipt_words};
 use super::field::Field;
+use super::login::Login;
 use super::msg::Trouble;
 use crate::api::{
     BrowserAuthenticationAnswer, ComputerUseApprovalInput, ComputerUseRequest, ComputerUseResponse,
@@ -20,6 +21,8 @@ pub enum Writing {
     Result,
     /// Why it failed.
     Failure,
+    /// A login, filled in.
+    Login,
 }
 
 /// See the module.
@@ -33,6 +36,8 @@ pub struct Answer {
     pub writing: Option<Writing>,
     /// The text.
     pub field: Field,
+    /// The login form, while it is filled in.
+    pub login: Option<Login>,
     /// The key under which an answer is being sent.
     pub sending: Option<String>,
     /// What there is to say about the answer.
@@ -85,9 +90,10 @@ pub fn choices(action: &RequiredAction) -> &'static [(Action, &'static str)] {
                 (Action::Deny, "d  deny it, and tell the agent so"),
                 (Action::Dismiss, "x  dismiss the question"),
             ],
-            ComputerUseRequest::BrowserAuthentication(_) => {
-                &[(Action::Dismiss, "x  do not log in")]
-            }
+            ComputerUseRequest::BrowserAuthentication(_) => &[
+                (Action::LogIn, "l  log in"),
+                (Action::Dismiss, "x  do not log in"),
+            ],
         },
         RequiredAction::EnvironmentConnection { .. } => &[],
     }
@@ -101,6 +107,7 @@ impl Answer {
             action,
             writing: None,
             field: Field::default(),
+            login: None,
             sending: None,
             says: None,
             doubtful: None,
@@ -111,6 +118,7 @@ impl Answer {
     /// Where keys go.
     pub fn place(&self) -> Place {
         match self.writing {
+            Some(Writing::Login) => Place::Login,
             Some(_) => Place::AnswerText,
             None => Place::Answer,
         }
@@ -119,16 +127,18 @@ impl Answer {
     /// What a key leads to.
     pub fn act(&mut self, action: Action) -> Then {
         match (self.writing, action) {
-            (Some(_), Action::Back) => self.writing = None,
+            (Some(_), Action::Back) => (self.writing, self.login) = (None, None),
             (None, Action::Back) => return Then::Leave,
             _ if self.sending.is_some() => {}
             (None, Action::Next) => return Then::Next,
+            (Some(Writing::Login), action) => return self.log_in(action),
             (Some(_), Action::Editor) => return Then::Edit,
             (Some(writing), Action::Send) => return self.written(writing),
             (Some(_), action) => {
                 self.field.edit(action);
             }
             (None, action) if !choices(&self.action).iter().any(|(of, _)| *of == action) => {}
+            (None, Action::LogIn) => self.open_login(),
             (None, Action::WriteResult) => self.write(Writing::Result),
             (None, Action::WriteFailure) => self.write(Writing::Failure),
             (None, action) => {
@@ -142,6 +152,58 @@ impl Answer {
 
     fn write(&mut self, writing: Writing) {
         (self.writing, self.says) = (Some(writing), None);
+    }
+
+    fn open_login(&mut self) {
+        if let RequiredAction::ComputerUseApprovalRequest {
+            request: ComputerUseRequest::BrowserAuthentication(form),
+            ..
+        } = &self.action
+        {
+            self.login = Some(Login::new(form.clone()));
+            self.write(Writing::Login);
+        }
+    }
+
+    fn log_in(&mut self, action: Action) -> Then {
+        let RequiredAction::ComputerUseApprovalRequest { request_id, .. } = &self.action else {
+            return Then::Stay;
+        };
+        let Some(login) = &mut self.login else {
+            return Then::Stay;
+        };
+        if action != Action::Send {
+            login.act(action);
+            return Then::Stay;
+        }
+        match login.answer() {
+            Ok(answer) => Then::Send(Box::new(InputEvent::ComputerUseApprovalRequestResult(
+                ComputerUseApprovalInput {
+                    request_id: request_id.clone(),
+                    response: ComputerUseResponse::BrowserAuthentication(answer),
+                },
+            ))),
+            Err(why) => {
+                self.says = Some((Tone::Plain, why));
+                Then::Stay
+            }
+        }
+    }
+
+    /// Takes in text that was typed or pasted, where any is typed. `false`: it would be too long.
+    pub fn insert(&mut self, text: &str) -> bool {
+        match (self.writing, &mut self.login) {
+            _ if self.sending.is_some() => true,
+            (Some(Writing::Login), Some(login)) => login.insert(text),
+            (Some(Writing::Result | Writing::Failure), _) => self.field.insert(text),
+            _ => true,
+        }
+    }
+
+    /// Whether anything was written that would be a pity to lose.
+    pub fn is_written(&self) -> bool {
+        let login = self.login.as_ref();
+        !self.field.text().trim().is_empty() || login.is_some_and(Login::is_written)
     }
 
     fn written(&mut self, writing: Writing) -> Then {
@@ -159,6 +221,7 @@ impl Answer {
         let (output, error) = match writing {
             Writing::Result => (Some(FunctionOutput::Text(text.to_owned())), None),
             Writing::Failure => (None, Some(text.to_owned())),
+            Writing::Login => return Then::Stay,
         };
         Then::Send(Box::new(InputEvent::ToolResult(ToolResultInput {
             call_id: call_id.clone(),

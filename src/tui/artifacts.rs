@@ -2,14 +2,16 @@
 
 use super::action::Action;
 use super::msg::Effect;
+use super::picture::Pictures;
 use super::preview::{Shown, show};
 use super::reading::{Head, ReadAsk};
 use super::rows::Rows;
 use super::state::State;
+use super::times::Times;
 use super::transcript::Look;
 use super::window::Where;
 use crate::api::SessionArtifact;
-use crate::text::{ago, count, rfc3339, size};
+use crate::text::{count, size};
 
 /// Artifacts as a list, newest first.
 #[derive(Clone, Debug)]
@@ -18,6 +20,8 @@ pub struct Artifacts {
     pub session: String,
     /// The rows.
     pub rows: Rows<SessionArtifact>,
+    /// The selected one as far as it can be shown, where there is room beside the list.
+    pub beside: Option<Box<Preview>>,
 }
 
 impl Artifacts {
@@ -26,6 +30,7 @@ impl Artifacts {
         Artifacts {
             session,
             rows: Rows::default(),
+            beside: None,
         }
     }
 
@@ -39,10 +44,34 @@ impl Artifacts {
         self.rows.asked(at, ticket, state.now_ms);
         effect
     }
+
+    /// Asks for the first bytes of the selected one, where they are shown beside the list and are not there or on their way.
+    pub fn peek(&mut self, state: &mut State) -> Option<Effect> {
+        let current = self.rows.current().filter(|_| state.told_beside() > 0);
+        let Some(artifact) = current.cloned() else {
+            self.beside = None;
+            return None;
+        };
+        let is_there = self.beside.as_ref().is_some_and(|preview| {
+            let is_it = preview.artifact == artifact;
+            is_it && (!preview.is_reading() || preview.ticket == state.newest_ticket())
+        });
+        if is_there {
+            return None;
+        }
+        let (ticket, effect) = state.reading(ReadAsk::Head {
+            session: artifact.session_id.clone(),
+            artifact: artifact.id.clone(),
+            rests: true,
+            picture: state.about.pictures != Pictures::Words,
+        });
+        self.beside = Some(Box::new(Preview::new(artifact, ticket)));
+        Some(effect)
+    }
 }
 
 /// What there is to know of an Artifact, a name and a value each.
-pub fn artifact_facts(artifact: &SessionArtifact, now_ms: u64) -> Vec<(&'static str, String)> {
+pub fn artifact_facts(artifact: &SessionArtifact, times: &Times) -> Vec<(&'static str, String)> {
     let at_ms = artifact.created_at * 1000;
     let bytes = count(artifact.size_bytes);
     vec![
@@ -52,10 +81,7 @@ pub fn artifact_facts(artifact: &SessionArtifact, now_ms: u64) -> Vec<(&'static 
             "size",
             format!("{}  ({bytes} bytes)", size(artifact.size_bytes)),
         ),
-        (
-            "made",
-            format!("{}  {}", rfc3339(at_ms), ago(at_ms, now_ms)),
-        ),
+        ("made", times.full(at_ms)),
         ("turn", artifact.turn_id.clone()),
         ("environment", artifact.environment_id.clone()),
     ]
@@ -89,6 +115,11 @@ impl Preview {
             head: None,
             shown: None,
         }
+    }
+
+    /// Whether its bytes are not there yet.
+    pub fn is_reading(&self) -> bool {
+        self.shown.is_none() && self.problem.is_none()
     }
 
     /// Takes in its first bytes.

@@ -35,6 +35,17 @@ impl Field {
         self.text.split_at(self.cursor)
     }
 
+    /// The same with a mark for each character, the cursor between the same two.
+    pub fn masked(&self) -> Field {
+        let (before, behind) = self.around_cursor();
+        let mark = |text| "*".repeat(clusters(text).count());
+        let (before, behind) = (mark(before), mark(behind));
+        Field {
+            cursor: before.len(),
+            text: before + &behind,
+        }
+    }
+
     /// Text at the cursor; line ends of any kind become `\n`. `false`: it would have been too long, and nothing was put in.
     pub fn insert(&mut self, text: &str) -> bool {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");

@@ -274,12 +274,17 @@ impl Open {
         self.marked().or_else(newest).map(text_of)
     }
 
-    /// All of the text of the Item that is meant: what was found, or the first on the screen, or while it is followed the newest.
-    pub fn paged_text(&self) -> Option<String> {
+    /// The Item that is meant: what was found, or the first on the screen, or while it is followed the newest.
+    pub fn item_in_sight(&self) -> Option<&Item> {
         let rows = self.items.rows();
         let found = self.finder.found.as_ref().map(|(place, _)| *place);
         let place = found.or((!self.follow).then_some(self.anchor.0));
         let meant = place.and_then(|place| rows.get(place));
-        meant.or(rows.last()).map(text_of)
+        meant.or(rows.last())
+    }
+
+    /// All of its text.
+    pub fn paged_text(&self) -> Option<String> {
+        self.item_in_sight().map(text_of)
     }
 }

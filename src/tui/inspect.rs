@@ -3,9 +3,10 @@
 use super::action::Action;
 use super::reader::Reader;
 use super::session::Open;
+use super::times::Times;
 use super::transcript::{Look, text_of, turn_word};
 use crate::api::{HasId, Item, Turn};
-use crate::text::{ago, count, duration, rfc3339, size};
+use crate::text::{count, duration, size};
 
 /// Of one Item, so many bytes are read here.
 const READ_BYTES: usize = 1 << 20;
@@ -32,12 +33,14 @@ pub struct Inspect {
 
 impl Inspect {
     /// Opens it as words.
-    pub fn new(subject: Subject, now_ms: u64) -> Inspect {
-        Inspect {
-            reader: Reader::new(words(&subject, now_ms)),
+    pub fn new(subject: Subject, times: &Times) -> Inspect {
+        let mut inspect = Inspect {
+            reader: Reader::default(),
             as_json: false,
             subject,
-        }
+        };
+        inspect.reader = Reader::new(inspect.text(times));
+        inspect
     }
 
     /// Its id, if it has one.
@@ -58,17 +61,17 @@ impl Inspect {
     }
 
     /// Scrolls, or shows it the other way.
-    pub fn act(&mut self, action: Action, look: Look, height: usize) {
+    pub fn act(&mut self, action: Action, look: Look, height: usize, times: &Times) {
         if action == Action::Json {
             self.as_json = !self.as_json;
-            self.reader = Reader::new(self.text(look.now_ms));
+            self.reader = Reader::new(self.text(times));
             return;
         }
         self.reader.act(action, look.width, height, look.glyphs);
     }
 
     /// Takes it as the Session has it now. Whether it changed.
-    pub fn renew(&mut self, open: &Open, now_ms: u64) -> bool {
+    pub fn renew(&mut self, open: &Open, times: &Times) -> bool {
         let now = match &self.subject {
             Subject::Item(item) => {
                 let place = item.id().and_then(|id| open.items.place_of(id));
@@ -83,24 +86,26 @@ impl Inspect {
         match now.filter(|now| *now != self.subject) {
             Some(now) => {
                 self.subject = now;
-                self.reader.renew(self.text(now_ms));
+                self.reader.renew(self.text(times));
                 true
             }
             None => false,
         }
     }
 
-    fn text(&self, now_ms: u64) -> String {
+    /// All of it, as it is shown now and however long it is.
+    pub fn whole_text(&self, times: &Times) -> String {
         match (self.as_json, &self.subject) {
-            (false, subject) => words(subject, now_ms),
-            (true, Subject::Item(item)) => json(item),
-            (true, Subject::Turn(turn)) => json(turn),
+            (false, Subject::Item(item)) => said(&item_facts(item), &text_of(item)),
+            (false, Subject::Turn(turn)) => said(&turn_facts(turn, times), ""),
+            (true, Subject::Item(item)) => serde_json::to_string_pretty(item).unwrap_or_default(),
+            (true, Subject::Turn(turn)) => serde_json::to_string_pretty(turn).unwrap_or_default(),
         }
     }
-}
 
-fn json(of: &impl serde::Serialize) -> String {
-    bounded(serde_json::to_string_pretty(of).unwrap_or_default())
+    fn text(&self, times: &Times) -> String {
+        bounded(self.whole_text(times))
+    }
 }
 
 /// No more than is read here.
@@ -116,23 +121,20 @@ fn bounded(mut text: String) -> String {
     text
 }
 
-fn words(subject: &Subject, now_ms: u64) -> String {
-    let (facts, text) = match subject {
-        Subject::Item(item) => (item_facts(item), text_of(item)),
-        Subject::Turn(turn) => (turn_facts(turn, now_ms), String::new()),
-    };
+fn said(facts: &[(&str, String)], text: &str) -> String {
     let mut words = String::new();
     for (name, value) in facts {
         words.push_str(&format!("{name:<11}{value}\n"));
     }
     if !text.is_empty() {
         words.push('\n');
-        words.push_str(&text);
+        words.push_str(text);
     }
-    bounded(words)
+    words
 }
 
-fn item_facts(item: &Item) -> Vec<(&'static str, String)> {
+/// What there is to know of an Item, a name and a value each.
+pub fn item_facts(item: &Item) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("item", item.id().unwrap_or("-").to_owned()),
         ("kind", item.kind().replace('_', " ")),
@@ -159,10 +161,10 @@ fn item_facts(item: &Item) -> Vec<(&'static str, String)> {
 }
 
 /// What there is to know of a Turn, a name and a value each.
-pub fn turn_facts(turn: &Turn, now_ms: u64) -> Vec<(&'static str, String)> {
+pub fn turn_facts(turn: &Turn, times: &Times) -> Vec<(&'static str, String)> {
     let at = |seconds: Option<u64>| {
         let at_ms = seconds.map(|seconds| seconds * 1000);
-        or_dash(at_ms.map(|at_ms| format!("{}  {}", rfc3339(at_ms), ago(at_ms, now_ms))))
+        or_dash(at_ms.map(|at_ms| times.full(at_ms)))
     };
     let mut facts = vec![
         ("turn", turn.id.clone()),
@@ -170,7 +172,7 @@ pub fn turn_facts(turn: &Turn, now_ms: u64) -> Vec<(&'static str, String)> {
         ("created", at(Some(turn.created_at))),
         ("began", at(turn.started_at)),
         ("ended", at(turn.completed_at)),
-        ("took", or_dash(took(turn, now_ms))),
+        ("took", or_dash(took(turn, times.now_ms))),
         ("agent", turn.agent_id.clone()),
     ];
     if let Some(subagent) = &turn.subagent_id {

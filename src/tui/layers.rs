@@ -12,6 +12,7 @@ use super::reading::Seen;
 use super::records::{About, Deliveries, Owed, Report, Runs};
 use super::save::Save;
 use super::settle::Settle;
+use super::several::Several;
 use super::state::State;
 use super::turns::Turns;
 
@@ -21,6 +22,7 @@ mod create;
 mod inspect;
 mod palette;
 mod records;
+mod several;
 mod turns;
 
 pub use answer::{open_answer, sent, waited_for};
@@ -29,6 +31,9 @@ pub use create::{created, open_create};
 pub use inspect::open_inspect;
 pub use palette::open_palette;
 pub use records::settled;
+pub use several::{
+    ROOM as SEVERAL_ROOM, cancel_sent, deed_done, height as several_height, open_several,
+};
 pub use turns::{open_turns, place_read, turn_beside};
 
 /// One of them.
@@ -58,6 +63,8 @@ pub enum Layer {
     Report(Box<Report>),
     /// The question before something is settled.
     Settle(Box<Settle>),
+    /// What is done to several Sessions.
+    Several(Box<Several>),
     /// The command palette.
     Palette(Box<Palette>),
 }
@@ -104,6 +111,7 @@ impl Layer {
             Layer::Owed(_) => Place::Owed,
             Layer::Report(_) => Place::Report,
             Layer::Settle(settle) => settle.place(),
+            Layer::Several(several) => several.place(),
             Layer::Palette(_) => Place::Palette,
         }
     }
@@ -123,6 +131,7 @@ impl Layer {
             | Layer::Runs(_)
             | Layer::Deliveries(_)
             | Layer::Owed(_)
+            | Layer::Several(_)
             | Layer::Report(_) => true,
         }
     }
@@ -143,9 +152,7 @@ impl Layer {
     /// Takes in text that was typed or pasted, where any is typed. `false`: it would be too long.
     pub fn insert(&mut self, text: &str) -> bool {
         match self {
-            Layer::Answer(answer) if answer.writing.is_some() && answer.sending.is_none() => {
-                answer.field.insert(text)
-            }
+            Layer::Answer(answer) => answer.insert(text),
             Layer::Create(create) => create.insert(text),
             Layer::Settle(settle) if settle.sending.is_none() => {
                 settle.field.insert(&text.replace(['\n', '\r'], " "))
@@ -153,6 +160,9 @@ impl Layer {
             Layer::Palette(palette) => {
                 palette.selected = 0;
                 palette.field.insert(&text.replace(['\n', '\r'], " "))
+            }
+            Layer::Several(several) if several.place() == Place::SeveralText => {
+                several.field.insert(&text.replace(['\n', '\r'], " "))
             }
             Layer::Save(save) if save.place() == Place::Save => {
                 save.field.insert(&text.replace(['\n', '\r'], " "))
@@ -164,7 +174,7 @@ impl Layer {
     /// Whether anything was written that would be a pity to lose.
     pub fn is_written(&self) -> bool {
         match self {
-            Layer::Answer(answer) => !answer.field.text().trim().is_empty(),
+            Layer::Answer(answer) => answer.is_written(),
             Layer::Create(create) => create.is_written(),
             _ => false,
         }
@@ -193,6 +203,7 @@ impl Layer {
             Layer::Owed(of) => records::act_owed(of, state, action),
             Layer::Report(of) => records::act_report(of, state, action),
             Layer::Settle(of) => records::act_settle(of, state, action),
+            Layer::Several(of) => several::act(of, state, action),
             Layer::Palette(of) => palette::act(of, state, action),
         }
     }
@@ -217,6 +228,11 @@ impl Layer {
             Layer::Artifacts(of) if of.rows.ticket == ticket => {
                 Some(artifacts::read(of, state, result))
             }
+            Layer::Artifacts(of) => {
+                let beside = of.beside.as_mut().filter(|of| of.ticket == ticket)?;
+                artifacts::read_preview(beside, result);
+                Some(Vec::new())
+            }
             Layer::Runs(of) if of.rows.ticket == ticket => {
                 Some(records::read_runs(of, state, result))
             }
@@ -225,6 +241,10 @@ impl Layer {
             }
             Layer::Owed(of) if of.rows.ticket == ticket => {
                 Some(records::read_owed(of, state, result))
+            }
+            Layer::Several(of) if of.ticket == ticket => {
+                several::read(of, result, state.now_ms);
+                Some(Vec::new())
             }
             Layer::Report(of) if of.ticket == ticket => {
                 records::read_report(of, state, result);
@@ -243,6 +263,7 @@ impl Layer {
         match self {
             Layer::Turns(of) => turns::tick(of, state),
             Layer::Artifacts(of) => artifacts::tick(of, state),
+            Layer::Several(of) => several::tick(of, state),
             Layer::Runs(of) => {
                 let at = of.rows.tick(state.now_ms, state.newest_ticket());
                 // Ages are shown.
@@ -262,8 +283,8 @@ impl Layer {
                 (due.then(|| of.read(state)).into_iter().collect(), problem)
             }
             Layer::Inspect(of) => {
-                let now_ms = state.now_ms;
-                let changed = state.open.as_ref().is_some_and(|o| of.renew(o, now_ms));
+                let times = state.times();
+                let changed = state.open.as_ref().is_some_and(|o| of.renew(o, &times));
                 (Vec::new(), changed)
             }
             _ => (Vec::new(), false),

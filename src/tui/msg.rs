@@ -96,6 +96,13 @@ pub enum Msg {
         /// Whether.
         result: Result<(), Trouble>,
     },
+    /// A Session was deleted or exported, or not.
+    Deed {
+        /// The Session.
+        session: String,
+        /// In words how.
+        result: Result<String, Trouble>,
+    },
     /// How far an Artifact is saved.
     Saving {
         /// Which request this answers.
@@ -162,6 +169,18 @@ pub enum Effect {
         ticket: u64,
         /// What.
         matter: Matter,
+    },
+    /// Delete this Session.
+    Delete {
+        /// The Session.
+        session: String,
+    },
+    /// Write this Session to an archive.
+    Export {
+        /// The Session.
+        session: String,
+        /// The directory as it was typed.
+        to: String,
     },
     /// Save an Artifact in a file.
     Save(SaveAsk),

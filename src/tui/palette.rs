@@ -153,6 +153,8 @@ pub fn command(state: &State, action: Action) -> Option<String> {
         Action::Explain => of("sessions explain"),
         Action::Artifacts => of("sessions artifacts"),
         Action::Inspect if state.layers.is_empty() => of("sessions items"),
+        Action::AskDelete => of("sessions delete"),
+        Action::AskExport => of("sessions export --to ."),
         Action::Follow => of("sessions items --follow"),
         Action::AskCancel => of("sessions cancel"),
         Action::Answer => of("sessions answer --result TEXT"),

@@ -1,6 +1,6 @@
 //! What the first bytes of an Artifact are, as lines that can be read. Pure.
 //!
-//! Nothing is run, fetched or decoded beyond what is shown: an image is told in words, whatever a terminal could do with it.
+//! Nothing is run or fetched: an image is told in words here, and decoded elsewhere.
 
 use super::reader::Reader;
 use super::transcript::Role;
@@ -232,6 +232,11 @@ fn hex(head: &[u8]) -> String {
     lines
 }
 
+/// Whether these are the first bytes of an image.
+pub fn is_image(head: &[u8]) -> bool {
+    image(head).is_some()
+}
+
 /// What an image is, in words; `None`: it is none that is known here.
 fn image(head: &[u8]) -> Option<String> {
     let be32 = |at: usize| Some(u32::from_be_bytes(head.get(at..at + 4)?.try_into().ok()?));
@@ -269,7 +274,6 @@ fn image(head: &[u8]) -> Option<String> {
     if let Some((width, height)) = pixels {
         words.push_str(&format!("{width} x {height} pixels\n"));
     }
-    words.push_str("It is not drawn here: save it to look at it.\n");
     Some(words)
 }
 

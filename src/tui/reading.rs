@@ -1,18 +1,23 @@
 //! What the screens beside the list and the transcript read: asked for as data, read in one place.
 
+use std::time::Duration;
+
 use tokio::io::AsyncReadExt;
 use tokio::sync::{mpsc, oneshot};
 
-use super::preview::HEAD_BYTES;
+use super::picture::{IMAGE_BYTES, Picture, decode};
+use super::preview::{HEAD_BYTES, is_image};
 use super::records::Check;
 use super::window::{Chunk, Where};
 use super::world::{chunk, missing_turns, query};
-use crate::api::{Agent, AgentSession, HasId, Item, Page, SessionArtifact, Turn};
+use crate::api::{Agent, AgentSession, Environment, HasId, Item, Page, SessionArtifact, Turn};
 use crate::engine::error::EngineError;
 use crate::engine::ports::{
     DeliveryRead, Deployment, DeploymentError, EnvironmentRead, Operator, OwedRead, RunRead, Told,
+    WorkspaceFiles,
 };
 use crate::engine::read::ListQuery;
+use crate::text::size;
 
 /// Saved Agents that can be chosen from.
 const AGENTS: usize = 100;
@@ -23,6 +28,8 @@ pub enum Question {
     Health,
     /// Why this Session does or does not move.
     Explain(String),
+    /// Nothing is asked: this Session is to be written to an archive in this directory. What is found is the file.
+    Export(String, String),
 }
 
 /// What came of it, or in words why nothing did.
@@ -31,6 +38,12 @@ pub type Found = Result<Vec<Check>, String>;
 /// Answers questions.
 pub type Doctor = mpsc::Sender<(Question, oneshot::Sender<Found>)>;
 
+/// Files of a workspace that are shown.
+const FILES: usize = 1_000;
+/// Turns of a Session among which the one at work is looked for.
+const NEWEST_TURNS: usize = 20;
+/// A person who looks at one row for so long rests on it.
+const REST: Duration = Duration::from_millis(80);
 /// Entries of the agenda that are shown.
 const OWED: usize = 200;
 /// Rows of a list read at once.
@@ -57,6 +70,11 @@ pub enum ReadAsk {
         /// Which.
         turn: WhichTurn,
     },
+    /// The Turn at work in each of these Sessions, or the one that is named.
+    TurnsAtWork {
+        /// Sessions, and Turns that are meant.
+        of: Vec<(String, Option<String>)>,
+    },
     /// Artifacts of a Session, newest first.
     Artifacts {
         /// The Session.
@@ -70,6 +88,10 @@ pub enum ReadAsk {
         session: String,
         /// The Artifact.
         artifact: String,
+        /// Only when a person rests on it: who goes on to the next one before that reads nothing.
+        rests: bool,
+        /// An image is decoded.
+        picture: bool,
     },
     /// Runs of a Session, newest first.
     Runs {
@@ -89,6 +111,11 @@ pub enum ReadAsk {
     Owed,
     /// The environment of a Session.
     Environment {
+        /// The Session.
+        session: String,
+    },
+    /// The files of a Session's environment.
+    Files {
         /// The Session.
         session: String,
     },
@@ -121,6 +148,8 @@ pub enum Seen {
     Turns(Chunk<Turn>),
     /// Where a Turn begins, in this Session.
     TurnPlace(String, Box<TurnPlace>),
+    /// Turns by their Sessions, or in words why one could not be read.
+    TurnsAtWork(Vec<(String, Result<Option<Turn>, String>)>),
     /// Artifacts.
     Artifacts(Chunk<SessionArtifact>),
     /// The first bytes of an Artifact.
@@ -133,6 +162,8 @@ pub enum Seen {
     Owed(Chunk<OwedRead>),
     /// A Session, and what the records tell of its environment.
     Environment(Box<AgentSession>, EnvironmentRead),
+    /// Files of a workspace; `None`: the Session has none.
+    Files(Option<WorkspaceFiles>),
     /// Checks, or causes.
     Checks(Vec<Check>),
 }
@@ -144,6 +175,8 @@ pub struct Head {
     pub bytes: Vec<u8>,
     /// There are no more.
     pub whole: bool,
+    /// The image that all bytes are, or why it can't be shown; `None`: it is none, or nobody wants to see it.
+    pub picture: Option<Result<Picture, String>>,
 }
 
 /// Where a Turn begins in the transcript.
@@ -198,6 +231,15 @@ pub async fn read(
             let read = operator()?.environment(&session).await?;
             Seen::Environment(Box::new(of.session(&session).await?), read)
         }
+        ReadAsk::Files { session } => {
+            let operator = operator()?;
+            Seen::Files(match of.session(&session).await?.environment {
+                Environment::OpenaiHosted(managed) => {
+                    Some(operator.files(&managed.id, FILES).await?)
+                }
+                Environment::None | Environment::SelfHosted(_) => None,
+            })
+        }
         ReadAsk::Health => Seen::Checks(look_into(doctor, Question::Health).await?),
         ReadAsk::Explain { session } => {
             operator()?;
@@ -219,12 +261,30 @@ pub async fn read(
             let page = Page::new(turns, page.has_more);
             Seen::Turns(chunk(at, page, backwards))
         }
+        ReadAsk::TurnsAtWork { of: sessions } => {
+            let mut read = Vec::new();
+            for (session, turn) in sessions {
+                let at_work = turn_at_work(of, &session, turn).await;
+                read.push((session, at_work.map_err(|error| error.to_string())));
+            }
+            Seen::TurnsAtWork(read)
+        }
         ReadAsk::Artifacts { session, at } => {
             let (query, backwards) = query(&at, ROWS, false);
             let page = of.list_artifacts(&session, None, &query).await?;
             Seen::Artifacts(chunk(at, page, backwards))
         }
-        ReadAsk::Head { session, artifact } => Seen::Head(head(of, &session, &artifact).await?),
+        ReadAsk::Head {
+            session,
+            artifact,
+            rests,
+            picture,
+        } => {
+            if rests {
+                tokio::time::sleep(REST).await;
+            }
+            Seen::Head(head(of, &session, &artifact, picture).await?)
+        }
         ReadAsk::TurnPlace { session, turn } => {
             let place = turn_place(of, &session, turn).await?;
             Seen::TurnPlace(session, Box::new(place))
@@ -232,7 +292,26 @@ pub async fn read(
     })
 }
 
-async fn look_into(doctor: Option<&Doctor>, question: Question) -> Told<Vec<Check>> {
+/// The Turn that is named, or the one at work: the oldest that is not over, of the newest.
+async fn turn_at_work(
+    of: &dyn Deployment,
+    session: &str,
+    named: Option<String>,
+) -> Told<Option<Turn>> {
+    if let Some(id) = named {
+        return Ok(Some(of.turn(session, &id).await?.turn));
+    }
+    let query = ListQuery {
+        limit: NEWEST_TURNS,
+        after: None,
+        ascending: false,
+    };
+    let page = of.list_turns(session, &query).await?;
+    let turns = page.data.into_iter().rev().map(|read| read.turn);
+    Ok(turns.into_iter().find(|turn| !turn.status.is_terminal()))
+}
+
+pub(super) async fn look_into(doctor: Option<&Doctor>, question: Question) -> Told<Vec<Check>> {
     let doctor = doctor.ok_or_else(lacks)?;
     let (answer, answered) = oneshot::channel();
     // Whoever looks is gone only when the screen is being left.
@@ -249,7 +328,7 @@ fn lacks() -> DeploymentError {
     }
 }
 
-async fn head(of: &dyn Deployment, session: &str, artifact: &str) -> Told<Head> {
+async fn head(of: &dyn Deployment, session: &str, artifact: &str, picture: bool) -> Told<Head> {
     let content = of.artifact(session, artifact).await?;
     let mut bytes = Vec::new();
     // One byte more tells whether these are all.
@@ -259,8 +338,31 @@ async fn head(of: &dyn Deployment, session: &str, artifact: &str) -> Told<Head> 
         .await
         .map_err(|error| EngineError::Unavailable(format!("its bytes can't be read: {error}")))?;
     let whole = bytes.len() <= HEAD_BYTES;
+    let picture = match picture && is_image(&bytes) {
+        true => Some(decoded(bytes.clone(), first.into_inner()).await),
+        false => None,
+    };
     bytes.truncate(HEAD_BYTES);
-    Ok(Head { bytes, whole })
+    Ok(Head {
+        bytes,
+        whole,
+        picture,
+    })
+}
+
+/// The image whose first bytes these are.
+async fn decoded(
+    mut bytes: Vec<u8>,
+    rest: impl tokio::io::AsyncRead + Unpin,
+) -> Result<Picture, String> {
+    let left = IMAGE_BYTES.saturating_sub(bytes.len()) as u64;
+    let read = rest.take(left + 1).read_to_end(&mut bytes).await;
+    read.map_err(|error| format!("its bytes can't be read: {error}"))?;
+    if bytes.len() > IMAGE_BYTES {
+        return Err(format!("it has more than {}", size(IMAGE_BYTES as u64)));
+    }
+    let decoded = tokio::task::spawn_blocking(move || decode(&bytes)).await;
+    decoded.unwrap_or_else(|_| Err("it can't be decoded".to_owned()))
 }
 
 async fn turn_place(of: &dyn Deployment, session: &str, which: WhichTurn) -> Told<TurnPlace> {

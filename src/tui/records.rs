@@ -5,11 +5,14 @@ use super::reader::Reader;
 use super::reading::ReadAsk;
 use super::rows::Rows;
 use super::state::State;
+use super::times::Times;
 use super::transcript::Role;
 use super::window::Where;
 use crate::api::{AgentSession, Environment};
-use crate::engine::ports::{DeliveryRead, EnvironmentRead, OwedRead, RunPhase, RunRead};
-use crate::text::{ago, rfc3339};
+use crate::engine::ports::{
+    DeliveryRead, EnvironmentRead, OwedRead, RunPhase, RunRead, WorkspaceFiles,
+};
+use crate::text::{ago, count, size};
 
 /// A page is read again after so long.
 const REFRESH_MS: u64 = 2_000;
@@ -113,7 +116,7 @@ pub fn process_word(run: &RunRead) -> (&'static str, Role) {
 }
 
 /// What there is to know of a Run, a name and a value each.
-pub fn run_facts(run: &RunRead, now_ms: u64) -> Vec<(&'static str, String)> {
+pub fn run_facts(run: &RunRead, times: &Times) -> Vec<(&'static str, String)> {
     let mut facts = vec![
         ("run", run.id.clone()),
         ("state", run_word(run).0.to_owned()),
@@ -121,10 +124,10 @@ pub fn run_facts(run: &RunRead, now_ms: u64) -> Vec<(&'static str, String)> {
         ("turn", run.turn_id.clone()),
         ("execution", run.execution.clone()),
         ("process", process_word(run).0.to_owned()),
-        ("started", at(run.started_ms, now_ms)),
+        ("started", times.full(run.started_ms)),
     ];
     if let Some(ended_ms) = run.ended_ms {
-        facts.push(("ended", at(ended_ms, now_ms)));
+        facts.push(("ended", times.full(ended_ms)));
     }
     let may = match run.state {
         RunPhase::Live => "this one may write, and no other",
@@ -135,16 +138,16 @@ pub fn run_facts(run: &RunRead, now_ms: u64) -> Vec<(&'static str, String)> {
     };
     facts.push(("fence", may.to_owned()));
     if let Some(until_ms) = run.lease_until_ms {
-        facts.push(("lease until", at(until_ms, now_ms)));
+        facts.push(("lease until", times.full(until_ms)));
     }
     if let Some(since_ms) = run.quarantined_ms {
-        facts.push(("since", at(since_ms, now_ms)));
+        facts.push(("since", times.full(since_ms)));
     }
     facts
 }
 
 /// What there is to know of a delivery, a name and a value each.
-pub fn delivery_facts(delivery: &DeliveryRead, now_ms: u64) -> Vec<(&'static str, String)> {
+pub fn delivery_facts(delivery: &DeliveryRead, times: &Times) -> Vec<(&'static str, String)> {
     let row = &delivery.row;
     let mut facts = vec![
         ("delivery", delivery.id.clone()),
@@ -152,11 +155,11 @@ pub fn delivery_facts(delivery: &DeliveryRead, now_ms: u64) -> Vec<(&'static str
         ("to", row.destination.clone()),
         ("tells", row.event.clone()),
         ("attempts", row.attempts.to_string()),
-        ("owed since", at(row.created_ms, now_ms)),
-        ("so since", at(row.changed_ms, now_ms)),
+        ("owed since", times.full(row.created_ms)),
+        ("so since", times.full(row.changed_ms)),
     ];
     if row.state.is_owed() {
-        facts.push(("due", at(row.due_ms, now_ms)));
+        facts.push(("due", times.full(row.due_ms)));
     }
     if let Some(answer) = &row.answer {
         facts.push(("last answer", answer.clone()));
@@ -164,15 +167,13 @@ pub fn delivery_facts(delivery: &DeliveryRead, now_ms: u64) -> Vec<(&'static str
     facts
 }
 
-fn at(at_ms: u64, now_ms: u64) -> String {
-    format!("{}  {}", rfc3339(at_ms), ago(at_ms, now_ms))
-}
-
 /// What a page is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum About {
     /// The environment of a Session.
     Environment(String),
+    /// The files of the environment of a Session.
+    Files(String),
     /// Whether all is in order where the Sessions live.
     Health,
     /// Why a Session does or does not move.
@@ -217,6 +218,9 @@ impl Report {
     pub fn read(&mut self, state: &mut State) -> Effect {
         let ask = match &self.about {
             About::Environment(session) => ReadAsk::Environment {
+                session: session.clone(),
+            },
+            About::Files(session) => ReadAsk::Files {
                 session: session.clone(),
             },
             About::Health => ReadAsk::Health,
@@ -327,7 +331,34 @@ pub fn environment_lines(
             }
         };
         lines.push((Role::Dim, words.to_owned()));
+        if matches!(session.environment, Environment::OpenaiHosted(_)) {
+            lines.push((Role::Dim, "f shows its files.".to_owned()));
+        }
     }
+    lines
+}
+
+/// Files of a workspace in words.
+pub fn files_lines(files: Option<&WorkspaceFiles>) -> Vec<(Role, String)> {
+    let Some(found) = files else {
+        let words = "this Session has no workspace here".to_owned();
+        return vec![(Role::Dim, words)];
+    };
+    let all = found.files.iter();
+    let mut lines: Vec<(Role, String)> = all
+        .map(|file| {
+            (
+                Role::Text,
+                format!("{:>10}  {}", size(file.size_bytes), file.path),
+            )
+        })
+        .collect();
+    let end = match (lines.len(), found.more) {
+        (0, _) => "no files".to_owned(),
+        (n, true) => format!("the first {}; there are more", count(n as u64)),
+        (n, false) => format!("{} in all", count(n as u64)),
+    };
+    lines.push((Role::Dim, end));
     lines
 }
 

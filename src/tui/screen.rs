@@ -3,23 +3,24 @@
 //! It is given back when the screen is left, on a panic of any thread, on the signals that end a process, and for as long as the program is
 //! suspended or an editor is open.
 
-use std::io::{Stdout, Write, stdout};
+use std::io::{BufWriter, Stdout, Write, stdout};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crossterm::cursor::Show;
+use crossterm::cursor::{MoveTo, Show};
 use crossterm::event::{
     DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste, EnableMouseCapture, Event,
     EventStream, KeyEventKind, MouseButton, MouseEvent, MouseEventKind,
 };
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode,
 };
 use crossterm::{execute, queue};
 use futures_util::StreamExt;
+use jiff::tz::TimeZone;
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, mpsc};
@@ -30,13 +31,17 @@ use super::edit::edit;
 use super::keymap::Keymap;
 use super::msg::{Effect, Msg};
 use super::pager::page;
+use super::picture::{CELL, Pictures, Protocol};
+use super::pixels::{forget, show};
 use super::reading::Doctor;
 use super::save::Files;
 use super::state::{About, State};
+use super::terminal::Thrifty;
 use super::update::{start, update};
-use super::view;
+use super::view::{self, Placed};
 use super::world::{Workers, World};
 use crate::engine::ports::{Deployment, Operator};
+use crate::text::TimeStyle;
 
 /// Between two frames.
 const FRAME: Duration = Duration::from_millis(16);
@@ -44,6 +49,8 @@ const FRAME: Duration = Duration::from_millis(16);
 const TICK: Duration = Duration::from_secs(1);
 /// A program that was not stopped by its own request goes on after so long.
 const NOT_STOPPED: Duration = Duration::from_millis(500);
+/// A frame of this size is written in one piece.
+const FRAME_BYTES: usize = 32 << 10;
 /// Messages that wait for the screen.
 const MESSAGES: usize = 256;
 
@@ -94,6 +101,10 @@ pub struct Options {
     pub keymap: Keymap,
     /// The mouse is taken from the beginning on.
     pub mouse: bool,
+    /// How times are shown at first.
+    pub time_style: TimeStyle,
+    /// Where the clock of the person is.
+    pub zone: TimeZone,
     /// The terminal is one of tmux's.
     pub tmux: bool,
     /// Unix milliseconds now.
@@ -116,6 +127,7 @@ pub async fn run(
     let (size, now_ms) = (screen.size()?, (options.now_ms)());
     let mut state = State::new(options.about, size, now_ms, options.seed.clone());
     (state.keymap, state.mouse) = (options.keymap, options.mouse);
+    (state.time_style, state.zone) = (options.time_style, options.zone);
     let mut world = World::new(of, tell, workers)
         .with_files(options.files)
         .with_operator(options.operator, options.doctor);
@@ -131,7 +143,7 @@ pub async fn run(
         for effect in std::mem::take(&mut effects) {
             match world.perform(effect) {
                 Some(Effect::Quit) => return Ok(Left::Quit),
-                Some(Effect::Redraw) => screen.forget()?,
+                Some(Effect::Redraw) => (screen.forgotten, state.dirty) = (true, true),
                 Some(Effect::Copy(text)) => {
                     let mut out = stdout();
                     out.write_all(osc52(&text).as_bytes())?;
@@ -245,23 +257,30 @@ async fn ended(ends: &mut [Signal; 3]) {
 
 /// The terminal, given back when this is dropped.
 struct Screen {
-    terminal: Terminal<CrosstermBackend<Stdout>>,
+    terminal: Terminal<Thrifty<BufWriter<Stdout>>>,
     /// Not there while somebody else reads the terminal.
     events: Option<EventStream>,
     colour: bool,
     mouse: bool,
+    /// What is on the terminal is not known.
+    forgotten: bool,
+    /// The image that the terminal shows as pixels.
+    placed: Option<Placed>,
 }
 
 impl Screen {
     fn take(colour: bool) -> Result<Screen, ScreenError> {
         take_terminal()?;
-        let terminal = Terminal::new(CrosstermBackend::new(stdout()));
+        let out = BufWriter::with_capacity(FRAME_BYTES, stdout());
+        let terminal = Terminal::new(Thrifty::new(out));
         let terminal = terminal.inspect_err(|_| give_back_terminal())?;
         Ok(Screen {
             terminal,
             events: Some(EventStream::new()),
             colour,
             mouse: false,
+            forgotten: true,
+            placed: None,
         })
     }
 
@@ -292,14 +311,8 @@ impl Screen {
         if self.mouse {
             self.take_mouse(true)?;
         }
-        self.forget()
-    }
-
-    /// What is on the terminal is not known any more.
-    fn forget(&mut self) -> Result<(), ScreenError> {
-        // `clear` would ask the terminal where its cursor is, and wait for an answer that the reader of events may take.
-        let (columns, rows) = self.size()?;
-        Ok(self.terminal.resize(Rect::new(0, 0, columns, rows))?)
+        self.forgotten = true;
+        Ok(())
     }
 
     async fn event(&mut self) -> Option<std::io::Result<Event>> {
@@ -315,17 +328,87 @@ impl Screen {
         let mut effects = Vec::new();
         if state.size != (columns, rows) {
             effects = update(state, Msg::Resize(columns, rows));
+            effects.retain(|effect| *effect != Effect::Redraw);
+            self.forgotten = true;
         }
         state.dirty = false;
+        let was_forgotten = std::mem::take(&mut self.forgotten);
+        if was_forgotten {
+            state.cell = cell_pixels().unwrap_or(CELL);
+            // `clear` would ask the terminal where its cursor is, and wait for an answer that the reader of events may take.
+            self.terminal.resize(Rect::new(0, 0, columns, rows))?;
+        }
+        let placed = self.frame(state)?;
+        if let Pictures::Pixels(by) = state.about.pictures {
+            self.place(state, by, placed, was_forgotten)?;
+        }
+        Ok(effects)
+    }
+
+    /// Draws a frame; answers which image belongs where.
+    fn frame(&mut self, state: &State) -> Result<Option<Placed>, ScreenError> {
         let colour = self.colour;
+        let mut placed = None;
         self.terminal.draw(|frame| {
             let drawn = view::draw(state, colour, frame.buffer_mut());
             if let Some(cursor) = drawn.cursor {
                 frame.set_cursor_position(cursor);
             }
+            placed = drawn.placed;
         })?;
-        Ok(effects)
+        Ok(placed)
     }
+
+    /// Shows the image that belongs to the frame, and takes away the one that does not.
+    fn place(
+        &mut self,
+        state: &mut State,
+        by: Protocol,
+        wanted: Option<Placed>,
+        was_forgotten: bool,
+    ) -> Result<(), ScreenError> {
+        let before = self.placed.take();
+        let stays = match (&before, &wanted) {
+            (Some(before), Some(wanted)) => before.is(wanted) && !was_forgotten,
+            (None, None) => true,
+            _ => false,
+        };
+        if stays {
+            self.placed = before;
+            return Ok(());
+        }
+        let mut out = stdout();
+        if before.is_some() {
+            out.write_all(forget(by).as_bytes())?;
+            if !was_forgotten {
+                // Pixels on cells that did not change are gone only with them.
+                let (columns, rows) = self.size()?;
+                self.terminal.resize(Rect::new(0, 0, columns, rows))?;
+                self.frame(state)?;
+            }
+        }
+        let Some(wanted) = wanted else {
+            return Ok(());
+        };
+        let cells = (wanted.area.width, wanted.area.height);
+        match show(&wanted.picture, by, cells, state.cell) {
+            Ok(bytes) => {
+                queue!(out, MoveTo(wanted.area.x, wanted.area.y))?;
+                out.write_all(bytes.as_bytes())?;
+                out.flush()?;
+            }
+            Err(why) => state.notice = Some(format!("the image can't be shown: {why}")),
+        }
+        self.placed = Some(wanted);
+        Ok(())
+    }
+}
+
+/// Pixels of a cell, where the terminal tells.
+fn cell_pixels() -> Option<(u16, u16)> {
+    let size = crossterm::terminal::window_size().ok()?;
+    let of = |pixels: u16, cells: u16| pixels.checked_div(cells).filter(|pixels| *pixels > 0);
+    Some((of(size.width, size.columns)?, of(size.height, size.rows)?))
 }
 
 impl Drop for Screen {
@@ -351,6 +434,7 @@ fn give_back_terminal() {
     // A terminal whose mouse was not taken is not changed by giving it back.
     let _ = queue!(
         out,
+        EndSynchronizedUpdate,
         DisableMouseCapture,
         DisableBracketedPaste,
         LeaveAlternateScreen,

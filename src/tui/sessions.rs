@@ -9,7 +9,7 @@ use super::msg::{Effect, Trouble};
 use super::rows;
 use super::window::{Chunk, Where, Window};
 use crate::api::AgentSession;
-use crate::text::ago;
+use crate::text::{ago, count};
 
 /// Sessions read at once.
 const PAGE: usize = 100;
@@ -64,6 +64,8 @@ pub struct Sessions {
     pub problem: Option<(String, u64)>,
     /// Sessions that were looked at for the filter.
     pub scanned: usize,
+    /// Rows above those that are held, if it is known.
+    above: Option<usize>,
     /// Something was read.
     pub loaded: bool,
     ticket: u64,
@@ -82,6 +84,18 @@ impl Sessions {
     /// The Session under the cursor.
     pub fn current(&self) -> Option<&AgentSession> {
         self.window.rows().get(self.selected)
+    }
+
+    /// Which of how many the selected one is, in words; of as many as are known, where there are more.
+    pub fn place(&self) -> Option<String> {
+        let rows = self.window.rows().len();
+        let above = self.above.filter(|_| rows > 0)?;
+        let (at, known) = (above + self.selected + 1, above + rows);
+        let (at, known) = (count(at as u64), count(known as u64));
+        Some(match self.window.behind() {
+            None => format!("{at} of {known}"),
+            Some(_) => format!("{at} of more than {known}"),
+        })
     }
 
     /// Marks the Session under the cursor, or takes its mark away.
@@ -117,7 +131,7 @@ impl Sessions {
         self.window = Window::default();
         (self.selected, self.top, self.scanned) = (0, 0, 0);
         self.to_end = false;
-        self.loaded = false;
+        (self.loaded, self.above) = (false, None);
         self.read(Where::Start, now_ms)
     }
 
@@ -216,6 +230,10 @@ impl Sessions {
                 self.window.take(chunk)
             }
         };
+        if at_end {
+            self.above = None;
+        }
+        self.count_above(moved);
         self.shift(moved);
         if let Some(place) = selected.and_then(|id| self.window.place_of(&id)) {
             self.selected = place;
@@ -224,11 +242,20 @@ impl Sessions {
             self.selected = self.window.rows().len().saturating_sub(1);
         }
         let moved = self.window.trim(self.selected, height);
+        self.count_above(moved);
         self.shift(moved);
         self.keep_visible(height);
         let is_shown = (false, self.loaded, self.scanned);
         let changed = was_shown != is_shown || self.window != window;
         (self.read_near_edge(height, now_ms), changed)
+    }
+
+    /// Rows came above those that are held, or went.
+    fn count_above(&mut self, places: isize) {
+        self.above = match self.window.before() {
+            None => Some(0),
+            Some(_) => self.above.map(|above| above.saturating_add_signed(-places)),
+        };
     }
 
     fn shift(&mut self, places: isize) {

@@ -1,24 +1,22 @@
 //! All that the screen knows. `update` changes it, `view` draws it, and neither does anything else.
 
+use jiff::tz::TimeZone;
+
 use super::action::Place;
 use super::copy::copyable;
 use super::create::Create;
 use super::keymap::Keymap;
 use super::layers::Layer;
 use super::msg::Effect;
+use super::picture::{CELL, Pictures};
 use super::reading::ReadAsk;
 use super::session::{Cancelling, Open};
 use super::sessions::Sessions;
 use super::transcript;
-use crate::text::{Glyphs, size};
+use crate::text::{Glyphs, TimeStyle, size};
 
 /// Columns and rows of the smallest screen that is drawn.
 pub const LEAST: (u16, u16) = (60, 15);
-
-/// Columns from which on the newest Turns stand beside the transcript.
-const WIDE: u16 = 160;
-/// Cells that they take.
-const BESIDE: usize = 54;
 
 /// What does not change while the screen is open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +31,8 @@ pub struct About {
     pub glyphs: Glyphs,
     /// The model of a Session for which none is named.
     pub default_model: Option<String>,
+    /// How images are shown.
+    pub pictures: Pictures,
 }
 
 /// Idempotency keys that were never used, made from one random seed.
@@ -61,6 +61,8 @@ pub struct State {
     pub about: About,
     /// Columns and rows.
     pub size: (u16, u16),
+    /// Pixels of a cell: columns, rows.
+    pub cell: (u16, u16),
     /// Unix milliseconds, as of the last tick.
     pub now_ms: u64,
     /// The list.
@@ -81,6 +83,12 @@ pub struct State {
     pub help: Option<usize>,
     /// Said until the next key.
     pub notice: Option<String>,
+    /// What is read has the whole width, and nothing stands beside it.
+    pub whole: bool,
+    /// How times are shown.
+    pub time_style: TimeStyle,
+    /// Where the clock of the person is.
+    pub zone: TimeZone,
     /// The screen takes the mouse.
     pub mouse: bool,
     /// What a person changed in the table of keys.
@@ -89,6 +97,8 @@ pub struct State {
     pub keys: Keys,
     /// The next key that quits does so, whatever would be lost.
     pub leaving: bool,
+    /// When `ctrl-c` was pressed, Unix milliseconds: again soon, it quits.
+    pub interrupted_ms: Option<u64>,
     /// Something that is shown changed since it was drawn.
     pub dirty: bool,
 }
@@ -99,6 +109,7 @@ impl State {
         State {
             about,
             size,
+            cell: CELL,
             now_ms,
             sessions: Sessions::default(),
             open: None,
@@ -109,10 +120,14 @@ impl State {
             place_ticket: 0,
             help: None,
             notice: None,
+            whole: false,
+            time_style: TimeStyle::Relative,
+            zone: TimeZone::UTC,
             mouse: false,
             keymap: Keymap::default(),
             keys: Keys { seed, used: 0 },
             leaving: false,
+            interrupted_ms: None,
             dirty: true,
         }
     }
@@ -234,18 +249,10 @@ impl State {
         }
     }
 
-    /// Cells that the newest Turns take beside the transcript, where there is room for both.
-    pub fn beside(&self) -> usize {
-        match self.size.0 {
-            WIDE.. => BESIDE,
-            _ => 0,
-        }
-    }
-
     /// How lines of a transcript are made now.
     pub fn look(&self) -> transcript::Look {
         transcript::Look {
-            width: usize::from(self.size.0) - self.beside(),
+            width: usize::from(self.size.0) - self.columns().cells(),
             glyphs: self.about.glyphs,
             now_ms: self.now_ms,
         }

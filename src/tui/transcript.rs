@@ -138,6 +138,19 @@ pub fn text_of(item: &Item) -> String {
     }
 }
 
+/// The first bytes of what an Item says.
+pub fn head_of(item: &Item, bytes: usize) -> String {
+    let cut = |text: &str| text[..text.floor_char_boundary(bytes)].to_owned();
+    match item {
+        // Its output may be large, and is not copied for what is shown of it.
+        Item::CommandExecution(command) => {
+            let output = command.output.as_deref().unwrap_or_default();
+            format!("{}\n{}", cut(&command.command), cut(output))
+        }
+        item => cut(&raw(item).text),
+    }
+}
+
 /// The line that a Turn begins with, and why it failed.
 fn mark(turn: Option<&Turn>, id: &str, look: Look) -> Vec<Line> {
     let mut says = format!("turn {id}");

@@ -10,6 +10,7 @@ use super::layers::{self, Layer, View};
 use super::msg::{Effect, Msg};
 use super::reading::Seen;
 use super::session::{Cancelling, Open};
+use super::several::Deed;
 use super::state::State;
 use crate::text::ago;
 
@@ -17,6 +18,8 @@ mod submit;
 
 /// Lines by which a notch of the wheel scrolls.
 const WHEEL_LINES: usize = 3;
+/// `ctrl-c` twice within this time leaves.
+const INTERRUPT_MS: u64 = 2_000;
 const TOO_LONG: &str = "the text is longer than a message may be";
 
 /// The effects of opening the screen, on a Session if one is named.
@@ -61,13 +64,14 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             if let Some(open) = &mut state.open {
                 open.keep_anchor(look);
             }
-            Vec::new()
+            // A terminal that was made small and as large again meanwhile has lost what stood at its edges.
+            vec![Effect::Redraw]
         }
         Msg::Tick(now_ms) => tick(state, now_ms),
         Msg::Listed { ticket, result } => {
             let height = state.list_height();
             let (effects, changed) = state.sessions.listed(ticket, result, height, now_ms);
-            state.dirty |= changed && state.open.is_none();
+            state.dirty |= changed && (state.open.is_none() || state.columns().sessions > 0);
             effects
         }
         Msg::Looked { ticket, result } => {
@@ -136,6 +140,10 @@ pub fn update(state: &mut State, msg: Msg) -> Vec<Effect> {
             state.dirty = true;
             layers::settled(state, ticket, &result)
         }
+        Msg::Deed { session, result } => {
+            state.dirty = true;
+            layers::deed_done(state, &session, &result)
+        }
         Msg::Saving { ticket, saving } => {
             layers::saving(state, ticket, &saving);
             Vec::new()
@@ -174,6 +182,11 @@ fn tick(state: &mut State, now_ms: u64) -> Vec<Effect> {
             open.tick(now_ms)
         }
     });
+    if state.open.is_some() && state.columns().sessions > 0 {
+        let (effects, changed) = state.sessions.tick(now_ms, now_ms, height);
+        state.dirty |= changed;
+        asked.extend(effects);
+    }
     asked
 }
 
@@ -225,6 +238,9 @@ pub fn act(state: &mut State, found: Action) -> Vec<Effect> {
     if found != Action::Quit {
         state.leaving = false;
     }
+    if found != Action::Interrupt {
+        state.interrupted_ms = None;
+    }
     perform(state, found)
 }
 
@@ -252,6 +268,19 @@ pub(super) fn perform(state: &mut State, found: Action) -> Vec<Effect> {
             vec![Effect::Mouse(state.mouse)]
         }
         Action::Refresh => refresh(state),
+        Action::Interrupt => interrupt(state),
+        Action::Times => {
+            state.next_time_style();
+            Vec::new()
+        }
+        Action::Whole => {
+            state.whole = !state.whole;
+            let look = state.look();
+            if let Some(open) = &mut state.open {
+                open.keep_anchor(look);
+            }
+            Vec::new()
+        }
         Action::Create => layers::open_create(state),
         Action::Sessions => layers::to_sessions(state),
         Action::Deliveries => layers::open_view(state, View::Deliveries),
@@ -297,6 +326,29 @@ fn click(state: &mut State, row: u16) {
             state.dirty = true;
         }
     }
+}
+
+/// The first time it closes a line that is typed, and no more: what was written is not lost, and nothing is done to any agent. The second time
+/// it leaves.
+fn interrupt(state: &mut State) -> Vec<Effect> {
+    let now_ms = state.now_ms;
+    let before = state.interrupted_ms.replace(now_ms);
+    if before.is_some_and(|at_ms| now_ms.saturating_sub(at_ms) <= INTERRUPT_MS) {
+        return vec![Effect::Quit];
+    }
+    let place = state.place();
+    let effects = match place {
+        Place::Filter
+        | Place::Search
+        | Place::Palette
+        | Place::Save
+        | Place::Settle
+        | Place::SeveralText
+        | Place::Login => perform(state, Action::Back),
+        _ => Vec::new(),
+    };
+    state.notice = Some("ctrl-c again quits; agents go on working".into());
+    effects
 }
 
 /// A person who would lose what was written is told so once.
@@ -356,6 +408,9 @@ fn in_sessions(state: &mut State, action: Action) -> Vec<Effect> {
             sessions.mark();
             sessions.act(Action::Down, height, state.now_ms)
         }
+        Action::AskCancel => layers::open_several(state, Deed::Cancel),
+        Action::AskDelete => layers::open_several(state, Deed::Delete),
+        Action::AskExport => layers::open_several(state, Deed::Export),
         Action::Waiting => match Filter::parse("state:waiting") {
             Ok(filter) => {
                 sessions.filter = filter;

@@ -12,7 +12,7 @@ use tokio::task::AbortHandle;
 use super::filter::Filter;
 use super::find::{FindAsk, Finding};
 use super::msg::{Effect, Look, LookAsk, Msg, Trouble};
-use super::reading::{Doctor, read};
+use super::reading::{Doctor, Question, look_into, read};
 use super::save::{Files, NotSaved, SaveAsk, Saving};
 use super::sessions::Order;
 use super::settle::Matter;
@@ -231,6 +231,13 @@ impl World {
             Effect::Settle { ticket, matter } => {
                 tokio::spawn(settle(self.operator.clone(), ticket, matter, tell));
             }
+            Effect::Delete { session } => {
+                let workers = self.workers.clone();
+                tokio::spawn(delete(of, session, tell, workers));
+            }
+            Effect::Export { session, to } => {
+                tokio::spawn(export(self.doctor.clone(), session, to, tell));
+            }
             Effect::Read { ticket, ask } => {
                 let (operator, doctor) = (self.operator.clone(), self.doctor.clone());
                 self.read.begin(async move {
@@ -316,6 +323,34 @@ async fn create(
         false => None,
     };
     let _ = tell.send(Msg::Created { key, result, note }).await;
+}
+
+async fn delete(
+    of: Arc<dyn Deployment>,
+    session: String,
+    tell: mpsc::Sender<Msg>,
+    workers: Workers,
+) {
+    let deleted = of.delete_session(&session).await;
+    if deleted.is_ok() {
+        // The erasing is work like any other.
+        ensure(&workers).await;
+    }
+    let result = deleted.map(|()| "deleted".to_owned());
+    let result = result.map_err(Trouble::from);
+    let _ = tell.send(Msg::Deed { session, result }).await;
+}
+
+/// Where the records are somewhere else, whoever looks says so.
+async fn export(doctor: Option<Doctor>, session: String, to: String, tell: mpsc::Sender<Msg>) {
+    let question = Question::Export(session.clone(), to);
+    let found = look_into(doctor.as_ref(), question).await;
+    let result = found.map(|checks| {
+        let files = checks.into_iter().map(|check| check.found);
+        files.collect::<Vec<String>>().join("; ")
+    });
+    let result = result.map_err(Trouble::from);
+    let _ = tell.send(Msg::Deed { session, result }).await;
 }
 
 /// Asks that somebody works on what was accepted. What a person should know of that.

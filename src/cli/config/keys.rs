@@ -493,6 +493,12 @@ pub(super) static KEYS: &[Key] = &[
     )
     .otherwise("from the locale"),
     ui(
+        "images",
+        Type::OneOf(&["auto", "kitty", "iterm2", "sixel", "blocks", "words"]),
+        "How the screen shows images: as pixels in the way that the terminal takes them, as half blocks, or in words. `auto` goes by what the terminal says of itself.",
+    )
+    .default("auto"),
+    ui(
         "keys",
         Type::Texts(key_binding),
         "Other keys for the screen, `PLACE.ACTION=KEY KEY` or `=none` each; docs/keys.md has the names.",

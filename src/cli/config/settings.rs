@@ -43,6 +43,8 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// What a person sees.
     pub ui: UiSettings,
+    /// How the screen shows images: one of the words for that.
+    pub ui_images: String,
     /// Other keys for the screen, as they were written.
     pub ui_keys: Vec<String>,
     /// The screen takes the mouse.
@@ -290,6 +292,7 @@ impl Settings {
             daemon: daemon(&decided, vars),
             limits: limits(&decided),
             ui: ui(&decided),
+            ui_images: decided.text("images").unwrap_or_default(),
             ui_keys: decided.texts("keys"),
             ui_mouse: decided.flag("mouse"),
             decided,

@@ -1,14 +1,15 @@
 //! `sessions export`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
 use crate::cli::Context;
-use crate::cli::compose;
+use crate::cli::compose::{self, Local};
 use crate::cli::new_file::{NewFile, destination};
 use crate::cli::out::{Cell, CliError, Details, codes};
-use crate::engine::archive::{ArchiveError, Exported};
+use crate::engine::archive::{ArchiveError, Exported, Progress};
+use crate::engine::ids::SessionId;
 use crate::text;
 
 /// Write a Session to a file that another store can import: records, journal and bytes, as they are at one revision.
@@ -38,25 +39,11 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     }
     let local = compose::open(&context.settings).await?;
     let session = local.session(&args.session).await?;
-    let there = local.core.load_owned(&local.owner, &session).await;
-    there.map_err(ArchiveError::from)?;
-    let to = destination(&args.to, &format!("{session}.tar.zst"))?;
-    let file = NewFile::begin_private(&to, args.force)?;
-    let mut sink = compose::archive_sink(file.handle()?, file.directory())?;
     let progress = context.console.say.progress("reading");
-    let exported = local
-        .core
-        .export_session(
-            &local.owner,
-            &session,
-            env!("CARGO_PKG_VERSION"),
-            &mut *sink,
-            &|done_bytes, whole_bytes| progress.step(step(done_bytes, whole_bytes)),
-        )
-        .await?;
+    let step = |done_bytes, whole_bytes| progress.step(step(done_bytes, whole_bytes));
+    let written = write_archive(&local, &session, &args.to, args.force, &step).await?;
     drop(progress);
-    drop(sink);
-    let size_bytes = file.finish()?;
+    let exported = &written.exported;
     if let Some(first) = exported.unsound.first() {
         let many = exported.unsound.len();
         context.console.say.warn(format!(
@@ -73,7 +60,75 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             "the values of its environment's variables stay here: where it is imported, commands run without them",
         );
     }
-    report(context, &exported, size_bytes, &to.display().to_string())
+    let to = written.path.display().to_string();
+    report(context, exported, written.size_bytes, &to)
+}
+
+/// An archive that was written.
+pub struct Written {
+    /// What is in it.
+    pub exported: Exported,
+    /// The file.
+    pub path: PathBuf,
+    /// Its size.
+    pub size_bytes: u64,
+}
+
+impl Written {
+    /// What a person should know of it.
+    pub fn remarks(&self) -> Vec<&'static str> {
+        let of = &self.exported;
+        [
+            (
+                !of.unsound.is_empty(),
+                "the session is damaged: such an archive is not imported",
+            ),
+            (
+                of.mid_turn,
+                "a turn is going on, and goes on where it is imported",
+            ),
+            (
+                of.without_variables,
+                "without the values of its environment's variables",
+            ),
+        ]
+        .into_iter()
+        .filter_map(|(is_so, words)| is_so.then_some(words))
+        .collect()
+    }
+}
+
+/// Writes a Session to a file, for its owner alone; a directory takes `SESSION.tar.zst`. `step` is told how far it is: bytes that are done, and
+/// all bytes.
+pub async fn write_archive(
+    local: &Local,
+    session: &SessionId,
+    to: &Path,
+    force: bool,
+    step: Progress<'_>,
+) -> Result<Written, CliError> {
+    let there = local.core.load_owned(&local.owner, session).await;
+    there.map_err(ArchiveError::from)?;
+    let path = destination(to, &format!("{session}.tar.zst"))?;
+    let file = NewFile::begin_private(&path, force)?;
+    let mut sink = compose::archive_sink(file.handle()?, file.directory())?;
+    let exported = local
+        .core
+        .export_session(
+            &local.owner,
+            session,
+            env!("CARGO_PKG_VERSION"),
+            &mut *sink,
+            step,
+        )
+        .await?;
+    drop(sink);
+    let size_bytes = file.finish()?;
+    Ok(Written {
+        exported,
+        path,
+        size_bytes,
+    })
 }
 
 /// So far, of how much.

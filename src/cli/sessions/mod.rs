@@ -7,7 +7,7 @@ mod create;
 mod delete;
 mod events;
 pub mod explain;
-mod export;
+pub mod export;
 mod get;
 mod import;
 mod items;

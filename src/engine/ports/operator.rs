@@ -5,7 +5,7 @@
 use async_trait::async_trait;
 use serde::Serialize;
 
-use super::Told;
+use super::{Told, WorkspaceFiles};
 use crate::api::{EnvironmentStatus, HasId, Page};
 use crate::engine::delivery::DeliveryRow;
 use crate::engine::outbox::Reconcile;
@@ -128,6 +128,11 @@ pub trait Operator: Send + Sync {
     async fn reconcile(&self, session: &str, delivery: &str, how: Reconcile) -> Told<DeliveryRead>;
     /// What the owner's Sessions owe, soonest first, at most `limit`.
     async fn owed(&self, limit: usize) -> Told<Vec<OwedRead>>;
+    /// Files of an environment's workspace as they are now, by path, at most `limit`.
+    ///
+    /// # Errors
+    /// The workspace is not there yet, or is somewhere else.
+    async fn files(&self, environment: &str, limit: usize) -> Told<WorkspaceFiles>;
     /// What the records tell of a Session's environment.
     async fn environment(&self, session: &str) -> Told<EnvironmentRead>;
 }

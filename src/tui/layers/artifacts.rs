@@ -5,6 +5,7 @@ use crate::api::SessionArtifact;
 use crate::tui::action::Action;
 use crate::tui::artifacts::{Artifacts, Preview};
 use crate::tui::msg::{Effect, Trouble};
+use crate::tui::picture::Pictures;
 use crate::tui::reading::{ReadAsk, Seen};
 use crate::tui::save::{Save, SaveAsk, Saving, Stage, Then};
 use crate::tui::state::State;
@@ -27,9 +28,17 @@ pub(super) fn act(
     let effects = match (action, current) {
         (Action::Back, _) => return (Vec::new(), Goes::Away),
         (Action::Open, Some(artifact)) => {
+            let there = artifacts.beside.clone();
+            let there = there.filter(|of| of.artifact == artifact && of.shown.is_some());
+            if let Some(preview) = there {
+                state.layers.push(Layer::Preview(preview));
+                return (Vec::new(), Goes::On);
+            }
             let (ticket, effect) = state.reading(ReadAsk::Head {
                 session: artifact.session_id.clone(),
                 artifact: artifact.id.clone(),
+                rests: false,
+                picture: state.about.pictures != Pictures::Words,
             });
             let preview = Preview::new(artifact, ticket);
             state.layers.push(Layer::Preview(Box::new(preview)));
@@ -39,10 +48,19 @@ pub(super) fn act(
         (Action::CopyId, Some(artifact)) => state.copy(&artifact.id),
         (action, _) => {
             let at = artifacts.rows.act(action, state.page_height() - 1);
-            at.map(|at| artifacts.read(state, at)).into_iter().collect()
+            read_or_peek(artifacts, state, at)
         }
     };
     (effects, Goes::On)
+}
+
+/// Rows that are asked for, or else the first bytes of the selected one: there is one request at a time.
+fn read_or_peek(artifacts: &mut Artifacts, state: &mut State, at: Option<Where>) -> Vec<Effect> {
+    let effect = match at {
+        Some(at) => Some(artifacts.read(state, at)),
+        None => artifacts.peek(state),
+    };
+    effect.into_iter().collect()
 }
 
 pub(super) fn read(
@@ -57,14 +75,12 @@ pub(super) fn read(
     };
     let height = state.page_height() - 1;
     let next = artifacts.rows.take(result, height, state.now_ms);
-    next.map(|at| artifacts.read(state, at))
-        .into_iter()
-        .collect()
+    read_or_peek(artifacts, state, next)
 }
 
 pub(super) fn tick(artifacts: &mut Artifacts, state: &mut State) -> (Vec<Effect>, bool) {
     let at = artifacts.rows.tick(state.now_ms, state.newest_ticket());
-    let effects = at.map(|at| artifacts.read(state, at)).into_iter().collect();
+    let effects = read_or_peek(artifacts, state, at);
     (effects, artifacts.rows.problem.is_some())
 }
 
@@ -77,6 +93,10 @@ pub(super) fn act_preview(
         Action::Back => return (Vec::new(), Goes::Away),
         Action::Save => ask_where(state, preview.artifact.clone()),
         Action::CopyId => state.copy(&preview.artifact.id),
+        Action::Pager => match &preview.shown {
+            Some(shown) => vec![Effect::Page(shown.reader.text().to_owned())],
+            None => Vec::new(),
+        },
         Action::Copy => match &preview.shown {
             Some(shown) => state.copy(shown.reader.text()),
             None => Vec::new(),

@@ -14,7 +14,7 @@ pub fn open_inspect(state: &mut State) {
     });
     match item {
         Some(item) => {
-            let inspect = Inspect::new(Subject::Item(Box::new(item)), state.now_ms);
+            let inspect = Inspect::new(Subject::Item(Box::new(item)), &state.times());
             state.layers.push(Layer::Inspect(Box::new(inspect)));
         }
         None => state.notice = Some("there is no Item yet".to_owned()),
@@ -25,6 +25,12 @@ pub(super) fn act(inspect: &mut Inspect, state: &mut State, action: Action) -> (
     match action {
         Action::Back => return (Vec::new(), Goes::Away),
         Action::Copy => return (state.copy(inspect.reader.text()), Goes::On),
+        Action::Pager => {
+            return (
+                vec![Effect::Page(inspect.whole_text(&state.times()))],
+                Goes::On,
+            );
+        }
         Action::CopyId => {
             let effects = match inspect.id().map(str::to_owned) {
                 Some(id) => state.copy(&id),
@@ -34,7 +40,7 @@ pub(super) fn act(inspect: &mut Inspect, state: &mut State, action: Action) -> (
         }
         action => {
             let (look, height) = (state.page_look(), state.page_height());
-            inspect.act(action, look, height);
+            inspect.act(action, look, height, &state.times());
         }
     }
     (Vec::new(), Goes::On)

@@ -6,7 +6,9 @@ use crate::engine::ports::{DeliveryRead, RunPhase, RunRead};
 use crate::tui::action::Action;
 use crate::tui::msg::{Effect, Trouble};
 use crate::tui::reading::Seen;
-use crate::tui::records::{About, Deliveries, Owed, Report, Runs, environment_lines, health_lines};
+use crate::tui::records::{
+    About, Deliveries, Owed, Report, Runs, environment_lines, files_lines, health_lines,
+};
 use crate::tui::settle::{Matter, Settle, Then};
 use crate::tui::state::State;
 use crate::tui::window::Where;
@@ -156,6 +158,12 @@ pub(super) fn act_report(
     match action {
         Action::Back => return (Vec::new(), Goes::Away),
         Action::Copy => return (state.copy(report.reader.text()), Goes::On),
+        Action::Files => match report.about.clone() {
+            About::Environment(session) => {
+                return (open_report(state, About::Files(session)), Goes::On);
+            }
+            _ => state.notice = Some("files are shown from the environment: 4".to_owned()),
+        },
         action => {
             let (look, height) = (state.page_look(), state.page_height());
             report.reader.act(action, look.width, height, look.glyphs);
@@ -203,6 +211,7 @@ pub(super) fn read_owed(owed: &mut Owed, state: &State, result: &Read) -> Vec<Ef
 pub(super) fn read_report(report: &mut Report, state: &State, result: &Read) {
     let lines = match result.as_deref() {
         Ok(Seen::Environment(session, read)) => Ok(environment_lines(session, read, state.now_ms)),
+        Ok(Seen::Files(files)) => Ok(files_lines(files.as_ref())),
         Ok(Seen::Checks(checks)) => Ok(health_lines(checks)),
         Ok(_) => return,
         Err(trouble) => Err(trouble.words.clone()),

@@ -1,11 +1,14 @@
 //! The list of Turns, among the layers; and from Turn to Turn without it.
 
 use super::{Goes, Layer};
+use crate::api::Turn;
 use crate::tui::action::Action;
 use crate::tui::inspect::{Inspect, Subject};
 use crate::tui::msg::{Effect, Trouble};
 use crate::tui::reading::{ReadAsk, Seen, TurnPlace, WhichTurn};
+use crate::tui::session::Cancelling;
 use crate::tui::state::State;
+use crate::tui::transcript::turn_word;
 use crate::tui::turns::{Beside, Turns};
 use crate::tui::window::Where;
 
@@ -32,9 +35,10 @@ pub(super) fn act(turns: &mut Turns, state: &mut State, action: Action) -> (Vec<
             );
         }
         (Action::Inspect, Some(turn)) => {
-            let inspect = Inspect::new(Subject::Turn(Box::new(turn)), state.now_ms);
+            let inspect = Inspect::new(Subject::Turn(Box::new(turn)), &state.times());
             state.layers.push(Layer::Inspect(Box::new(inspect)));
         }
+        (Action::AskCancel, Some(turn)) => return ask_cancel(state, turn),
         (Action::CopyId, Some(turn)) => return (state.copy(&turn.id), Goes::On),
         (action, _) => {
             let at = turns.rows.act(action, state.page_height() - 1);
@@ -43,6 +47,26 @@ pub(super) fn act(turns: &mut Turns, state: &mut State, action: Action) -> (Vec<
         }
     }
     (Vec::new(), Goes::On)
+}
+
+/// The question about a Turn that is not over, in the Session below.
+fn ask_cancel(state: &mut State, turn: Turn) -> (Vec<Effect>, Goes) {
+    let open = state.open.as_mut();
+    let (Some(open), false) = (open, turn.status.is_terminal()) else {
+        state.notice = Some(format!("it is over already: {}", turn_word(turn.status)));
+        return (Vec::new(), Goes::On);
+    };
+    match &open.cancelling {
+        Some(Cancelling::Sending { .. }) => {
+            state.notice = Some("a cancel is on its way already".to_owned());
+            (Vec::new(), Goes::On)
+        }
+        _ => {
+            open.cancelling = Some(Cancelling::Asked(turn.id.clone()));
+            open.turns.insert(turn.id.clone(), turn);
+            (Vec::new(), Goes::Away)
+        }
+    }
 }
 
 pub(super) fn read(

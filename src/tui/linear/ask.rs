@@ -2,6 +2,9 @@
 
 use super::tell::Told;
 use crate::tui::action::{Action, Place};
+use crate::tui::answer::choices;
+use crate::tui::create::Part;
+use crate::tui::layers::Layer;
 use crate::tui::msg::{Effect, Msg};
 use crate::tui::state::State;
 use crate::tui::update::{act, open, update};
@@ -9,8 +12,10 @@ use crate::tui::update::{act, open, update};
 /// Said first.
 pub const WELCOME: &str = "rat-things, in lines. A line with ? says what can be typed.";
 
-const IN_LIST: [&str; 6] = [
+const IN_LIST: [&str; 8] = [
     "a number    open the Session with this number",
+    "c           describe a new Session; asks before it is created",
+    "y NUMBER    copy the id of the Session with this number",
     "n           the next Sessions",
     "r           read them again, from the first",
     "/WORDS      only Sessions with these words; / alone: all of them",
@@ -18,14 +23,29 @@ const IN_LIST: [&str; 6] = [
     "?           this list",
 ];
 
-const IN_SESSION: [&str; 6] = [
+const IN_SESSION: [&str; 9] = [
     "m TEXT      write to the agent",
+    "a           answer what the Session waits for; asks first",
     "x           cancel the active Turn; asks first",
+    "y           copy the text of the agent's newest message",
+    "Y           copy the id of the Session",
     "p           what came before",
     "b           back to the Sessions",
     "q           quit; agents go on working",
     "?           this list",
 ];
+
+const IN_CREATE: [&str; 7] = [
+    "message TEXT   the first message",
+    "title TEXT     a title for lists",
+    "model TEXT     the model",
+    "agent          the next saved Agent",
+    "commands       in a sandbox, or nowhere",
+    "ok             show what will be created, and ask",
+    "b              leave; what was written is kept",
+];
+
+const READ_ONLY: &str = "nothing can be changed: read-only mode is on";
 
 /// What follows from a line.
 #[derive(Debug, Default, PartialEq)]
@@ -61,6 +81,9 @@ pub fn typed(state: &mut State, told: &mut Told, line: &str) -> Answer {
         (_, "") => Answer::default(),
         (Place::Sessions, line) => in_list(state, told, line),
         (Place::Session, line) => in_session(state, told, line),
+        (Place::Answer | Place::AnswerText, line) => in_answer(state, line),
+        (Place::Create, line) => in_create(state, line),
+        (Place::Confirm, "c") => does(act(state, Action::CreateSession)),
         // No line leads anywhere else.
         (_, _) => does(act(state, Action::Back)),
     }
@@ -84,6 +107,14 @@ fn in_list(state: &mut State, told: &mut Told, line: &str) -> Answer {
         told.list_again();
         return does(effects);
     }
+    if let Some(number) = line.strip_prefix("y ") {
+        let number = number.trim().parse().ok();
+        let id = number.and_then(|number: usize| told.numbered(number));
+        return match id.map(str::to_owned) {
+            Some(id) => does(state.copy(&id)),
+            None => says(["no Session with this number was told"]),
+        };
+    }
     match (line, line.parse::<usize>()) {
         ("n", _) => does(told.next_rows(state)),
         ("r", _) => {
@@ -93,6 +124,8 @@ fn in_list(state: &mut State, told: &mut Told, line: &str) -> Answer {
             does(effects)
         }
         ("?", _) => says(IN_LIST),
+        ("c", _) if state.about.read_only => says([READ_ONLY]),
+        ("c", _) => does(act(state, Action::Create)),
         (_, Ok(number)) => {
             let Some(id) = told.numbered(number) else {
                 return says([format!("no Session {number} was told")]);
@@ -112,11 +145,14 @@ fn in_session(state: &mut State, told: &mut Told, line: &str) -> Answer {
             let (says, effects) = told.earlier(state);
             Answer { says, effects }
         }
-        "x" | "m" if read_only => says(["nothing can be changed: read-only mode is on"]),
+        "x" | "m" | "a" if read_only => says([READ_ONLY]),
+        "a" => does(act(state, Action::Answer)),
+        "y" => does(act(state, Action::Copy)),
+        "Y" => does(act(state, Action::CopyId)),
         "x" => does(act(state, Action::AskCancel)),
         "m" => says(["a message is written behind m, in the same line"]),
         line => match line.strip_prefix("m ") {
-            Some(_) if read_only => says(["nothing can be changed: read-only mode is on"]),
+            Some(_) if read_only => says([READ_ONLY]),
             Some(text) => {
                 let mut effects = act(state, Action::Write);
                 effects.extend(update(state, Msg::Paste(text.trim().to_owned())));
@@ -126,6 +162,79 @@ fn in_session(state: &mut State, told: &mut Told, line: &str) -> Answer {
             }
             None => says([unknown(line)]),
         },
+    }
+}
+
+/// The word that a line begins with, and what follows.
+fn parted(line: &str) -> (&str, &str) {
+    let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+    (word, rest.trim())
+}
+
+fn in_answer(state: &mut State, line: &str) -> Answer {
+    let (word, rest) = parted(line);
+    let action = match (state.place(), word) {
+        (Place::AnswerText, "s") => return does(act(state, Action::Send)),
+        (Place::AnswerText, _) => return does(act(state, Action::Back)),
+        (_, "r") => Action::WriteResult,
+        (_, "f") => Action::WriteFailure,
+        (_, "a") => Action::Approve,
+        (_, "d") => Action::Deny,
+        (_, "x") => Action::Dismiss,
+        (_, "n") => Action::Next,
+        _ => Action::Back,
+    };
+    let fits = match state.layers.last() {
+        Some(Layer::Answer(answer)) => choices(&answer.action).iter().any(|(of, _)| *of == action),
+        _ => false,
+    };
+    match action {
+        Action::Next => does(act(state, action)),
+        Action::WriteResult | Action::WriteFailure if fits && rest.is_empty() => {
+            says(["what is answered is written behind the letter, in the same line"])
+        }
+        Action::WriteResult | Action::WriteFailure if fits => {
+            let mut effects = act(state, action);
+            effects.extend(act(state, Action::DeleteToStart));
+            effects.extend(update(state, Msg::Paste(rest.to_owned())));
+            effects.extend(act(state, Action::Send));
+            does(effects)
+        }
+        action if fits => does(act(state, action)),
+        _ => {
+            let left = act(state, Action::Back);
+            Answer {
+                says: vec!["it is left open".to_owned()],
+                effects: left,
+            }
+        }
+    }
+}
+
+fn in_create(state: &mut State, line: &str) -> Answer {
+    let (word, rest) = parted(line);
+    let part = match word {
+        "?" => return says(IN_CREATE),
+        "ok" => return does(act(state, Action::Accept)),
+        "b" => return does(act(state, Action::Back)),
+        "message" => Part::Message,
+        "title" => Part::Title,
+        "model" => Part::Model,
+        "agent" => Part::Agent,
+        "commands" => Part::Environment,
+        _ => return says([unknown(line)]),
+    };
+    if let Some(Layer::Create(create)) = state.layers.last_mut() {
+        create.part = part;
+    }
+    match part {
+        Part::Agent | Part::Environment => does(act(state, Action::Cycle)),
+        Part::Message | Part::Title | Part::Model => {
+            let mut effects = act(state, Action::LineEnd);
+            effects.extend(act(state, Action::DeleteToStart));
+            effects.extend(update(state, Msg::Paste(rest.to_owned())));
+            does(effects)
+        }
     }
 }
 

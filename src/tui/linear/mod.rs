@@ -5,6 +5,7 @@
 //! here ([`ask`]).
 
 pub mod ask;
+mod question;
 pub mod tell;
 
 use std::io::Write;
@@ -16,6 +17,7 @@ use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
 
 use self::tell::Told;
+use super::copy::{give_to_tmux, osc52};
 use super::msg::{Effect, Msg};
 use super::screen::{Left, Options, ScreenError};
 use super::state::State;
@@ -50,8 +52,15 @@ pub async fn run(
     say(&[ask::WELCOME.to_owned()])?;
     loop {
         for effect in std::mem::take(&mut effects) {
-            if world.perform(effect) == Some(Effect::Quit) {
-                return Ok(Left::Quit);
+            match world.perform(effect) {
+                Some(Effect::Quit) => return Ok(Left::Quit),
+                Some(Effect::Copy(text)) => {
+                    write!(std::io::stdout(), "{}", osc52(&text))?;
+                    if options.tmux {
+                        give_to_tmux(&text).await;
+                    }
+                }
+                _ => {}
             }
         }
         say(&told.news(&state))?;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::question::question;
 use crate::api::{AgentSession, HasId, TurnStatus};
 use crate::text::{SafeText, ago, count};
-use crate::tui::action::{Action, Place};
+use crate::tui::action::Action;
 use crate::tui::filter::state_word;
 use crate::tui::msg::Effect;
-use crate::tui::session::{Cancelling, Open};
+use crate::tui::session::Open;
 use crate::tui::state::State;
 use crate::tui::transcript::{Line, Role, entry, turn_word};
 use crate::tui::update::act;
@@ -25,7 +26,7 @@ pub struct Told {
     session: Option<Known>,
     notice: Option<String>,
     problem: Option<String>,
-    asked: Option<String>,
+    asked: Vec<String>,
 }
 
 /// What was told of the open Session.
@@ -48,7 +49,7 @@ impl Default for Told {
             session: None,
             notice: None,
             problem: None,
-            asked: None,
+            asked: Vec::new(),
         }
     }
 }
@@ -176,21 +177,12 @@ impl Told {
         (says, effects)
     }
 
+    /// What is new in the question that is open.
     fn question(&mut self, state: &State, says: &mut Vec<String>) {
-        let asked = match (state.place(), &state.open) {
-            (Place::Cancel, Some(open)) => match &open.cancelling {
-                Some(Cancelling::Asked(turn)) => Some((turn.clone(), open.id.clone())),
-                _ => None,
-            },
-            _ => None,
-        };
-        if let Some((turn, session)) = &asked
-            && self.asked.as_ref() != Some(turn)
-        {
-            says.push(format!("cancel {turn} of {session}?"));
-            says.push("c cancels this Turn; any other line lets it go on".to_owned());
-        }
-        self.asked = asked.map(|(turn, _)| turn);
+        let asked = question(state);
+        let is_new = |line: &&String| !self.asked.contains(line);
+        says.extend(asked.iter().filter(is_new).cloned());
+        self.asked = asked;
     }
 }
 

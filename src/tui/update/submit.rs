@@ -17,6 +17,9 @@ pub(super) fn sent(
     result: Result<Submitted, Trouble>,
 ) -> Vec<Effect> {
     let now_ms = state.now_ms;
+    if let Some(effects) = layers::cancel_sent(state, key, &result) {
+        return effects;
+    }
     if layers::sent(state, key, &result) {
         let open = state.open.as_mut().filter(|open| open.id == session);
         return open.map_or_else(Vec::new, |open| open.look_at_news(now_ms));

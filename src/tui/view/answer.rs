@@ -8,8 +8,12 @@ use super::typed;
 use crate::api::{ComputerUseRequest, RequiredAction};
 use crate::tui::answer::{Answer, Writing, choices, identity};
 use crate::tui::layers::waited_for;
+use crate::tui::login::Login;
 use crate::tui::state::State;
 use crate::tui::transcript::{Role, tone_role};
+
+/// Characters of the name of a field.
+const LABEL: usize = 24;
 
 /// Draws it; answers where the cursor is while text is written.
 pub fn draw(state: &State, answer: &Answer, paint: &mut Paint, area: Rect) -> Option<Position> {
@@ -45,9 +49,12 @@ pub fn draw(state: &State, answer: &Answer, paint: &mut Paint, area: Rect) -> Op
         dialog.draw(paint, area, 0);
         return None;
     };
+    if let Some(login) = &answer.login {
+        return Some(fill_in(dialog, login, paint, area));
+    }
     let what = match writing {
         Writing::Result => "The result of the function, JSON or text:",
-        Writing::Failure => "Why the function failed:",
+        Writing::Failure | Writing::Login => "Why the function failed:",
     };
     dialog.say(Role::Text, what);
     let rows = (area.height / 4).max(3);
@@ -62,6 +69,34 @@ pub fn draw(state: &State, answer: &Answer, paint: &mut Paint, area: Rect) -> Op
         paint.words(place.x, y, width, &is, paint.dim());
     }
     Some(typed::draw(&answer.field, paint, place))
+}
+
+/// The fields of a login below the question; answers where the cursor is.
+fn fill_in(mut dialog: Dialog, login: &Login, paint: &mut Paint, area: Rect) -> Position {
+    if let Some((way, ways)) = login.way() {
+        let more = match ways {
+            1 => String::new(),
+            n => format!("  (ctrl-n: another of {n} ways)"),
+        };
+        dialog.say(Role::Text, &format!("{}{more}", way.label));
+    }
+    let (fields, at) = login.shown();
+    let place = dialog.draw(paint, area, fields.len() as u16);
+    let mut cursor = Position::new(place.x, place.y);
+    for (row, (field, value)) in fields.iter().enumerate() {
+        let y = place.y + row as u16;
+        if y >= place.bottom() {
+            break;
+        }
+        let mark = if row == at { ">" } else { " " };
+        let need = if field.required { "" } else { " (if any)" };
+        let label: String = field.label.chars().take(LABEL).collect();
+        let here = paint.field(place, y, &format!("{mark} {label}{need}: "), value);
+        if row == at {
+            cursor = here;
+        }
+    }
+    cursor
 }
 
 /// What is asked, with whole ids.
@@ -124,7 +159,7 @@ fn head(dialog: &mut Dialog, answer: &Answer, count: &str, most: usize) {
                 dialog.text(Role::Text, reason, most);
             }
             if let ComputerUseRequest::BrowserAuthentication(_) = request {
-                let words = "A login can't be filled in here: this screen has no place where a password is safe.";
+                let words = "What is filled in is sent to this Session only; the screen keeps nothing of it.";
                 dialog.say(Role::Dim, words);
             }
         }

@@ -5,18 +5,13 @@ use ratatui::style::Style;
 
 use super::dialog::Dialog;
 use super::paint::Paint;
-use super::{facts, page, typed};
-use crate::text::{ago, count, size};
+use super::{beside, facts, image, page, typed};
+use crate::text::{count, size};
 use crate::tui::artifacts::{Artifacts, Preview, artifact_facts};
-use crate::tui::preview::extent;
+use crate::tui::preview::{Kind, extent};
 use crate::tui::save::{Save, Stage};
 use crate::tui::state::State;
 use crate::tui::transcript::{Role, tone_role};
-
-/// Columns from which on the selected one is told beside the list.
-const WIDE: u16 = 160;
-/// Cells of what is told then.
-const BESIDE: u16 = 60;
 
 /// Draws the list.
 pub fn draw(state: &State, artifacts: &Artifacts, paint: &mut Paint, area: Rect) {
@@ -34,21 +29,33 @@ pub fn draw(state: &State, artifacts: &Artifacts, paint: &mut Paint, area: Rect)
         return page::nothing(paint, body, problem, loaded, none);
     }
     let mut list = body;
-    if area.width >= WIDE {
-        list.width -= BESIDE;
-        let beside = Rect {
-            x: list.right() + 1,
-            width: BESIDE - 1,
+    let beside = state.told_beside() as u16;
+    if let Some(artifact) = artifacts.rows.current().filter(|_| beside > 0) {
+        list.width -= beside;
+        let place = Rect {
+            x: list.right(),
+            width: beside,
             ..body
         };
-        if let Some(artifact) = artifacts.rows.current() {
-            facts::draw(paint, beside, &artifact_facts(artifact, state.now_ms));
+        let place = beside::bar(paint, place, false);
+        let facts = artifact_facts(artifact, &state.times());
+        let below = facts::draw(paint, place, &facts) + 1;
+        let preview = artifacts.beside.as_ref();
+        if let Some(preview) = preview.filter(|of| of.artifact.id == artifact.id) {
+            let place = Rect {
+                y: below,
+                height: place.bottom().saturating_sub(below),
+                ..place
+            };
+            head(state, preview, paint, place);
         }
     }
+    let times = state.times();
+    let age = times.cells() + 1;
     let id = if list.width >= 100 { 31 } else { 0 };
-    let rest = usize::from(list.width).saturating_sub(2 + 10 + 9 + id + 4);
+    let rest = usize::from(list.width).saturating_sub(2 + 10 + age + id + 4);
     let columns = |texts: [&str; 4]| -> Vec<(usize, String, Role)> {
-        let widths = [rest, 10, 9, id];
+        let widths = [rest, 10, age, id];
         let roles = [Role::Text, Role::Dim, Role::Dim, Role::Dim];
         (0..4)
             .map(|at| (widths[at], texts[at].to_owned(), roles[at]))
@@ -68,7 +75,7 @@ pub fn draw(state: &State, artifacts: &Artifacts, paint: &mut Paint, area: Rect)
         .skip(artifacts.rows.top)
         .take(height);
     for (line, (place, artifact)) in visible.enumerate() {
-        let made = ago(artifact.created_at * 1000, state.now_ms);
+        let made = times.short(artifact.created_at * 1000);
         let texts = columns([
             &artifact.path,
             &size(artifact.size_bytes),
@@ -103,28 +110,46 @@ pub fn draw_preview(state: &State, preview: &Preview, paint: &mut Paint, area: R
         _ => size(artifact.size_bytes),
     };
     let body = page::draw(paint, area, &artifact.path, &right);
-    let look = state.page_look();
+    let place = Rect {
+        x: body.x + 1,
+        width: state.page_look().width as u16,
+        ..body
+    };
+    head(state, preview, paint, place);
+}
+
+/// The first bytes of one, as far as they are known and there is room.
+fn head(state: &State, preview: &Preview, paint: &mut Paint, area: Rect) {
+    let (width, glyphs) = (usize::from(area.width), paint.glyphs);
     let Some(shown) = &preview.shown else {
         let says = match &preview.problem {
             Some(why) => format!("not read: {why}"),
             None => "reading".to_owned(),
         };
-        paint.words(body.x + 1, body.y, look.width, &says, paint.dim());
+        paint.words(area.x, area.y, width, &says, paint.dim());
         return;
     };
     let rows = shown
         .reader
-        .visible(look.width, usize::from(body.height), look.glyphs);
+        .visible(width, usize::from(area.height), glyphs);
     paint.rows_built += rows.len();
     for (row, (line, text)) in rows.iter().enumerate() {
         let style = match shown.roles.get(*line) {
             None | Some(Role::Text) => Style::default(),
             Some(role) => paint.role(*role),
         };
-        paint.text(body.x + 1, body.y + row as u16, look.width, text, style);
+        paint.text(area.x, area.y + row as u16, width, text, style);
     }
-    if rows.is_empty() {
-        paint.words(body.x + 1, body.y, look.width, "it is empty", paint.dim());
+    if shown.kind == Kind::Image {
+        let used = rows.len() as u16;
+        let place = Rect {
+            y: area.y + used,
+            height: area.height.saturating_sub(used),
+            ..area
+        };
+        image::draw(state, preview, paint, place);
+    } else if rows.is_empty() && area.height > 0 {
+        paint.words(area.x, area.y, width, "it is empty", paint.dim());
     }
 }
 

@@ -1,47 +1,91 @@
-//! The newest Turns beside a transcript, where there is room for both: where it stands, how long it took, what it cost.
+//! What stands beside a transcript or a list where there is room: the Sessions, the newest Turns of the open one, one Item in full, the
+//! selected Session.
 
 use ratatui::layout::Rect;
+use ratatui::style::Style;
 
+use super::facts;
 use super::paint::Paint;
-use crate::api::{Environment, Turn};
-use crate::text::{Glyphs, ago, count, rfc3339};
-use crate::tui::inspect::took;
+use super::sessions::{glyph, status_role};
+use crate::api::{AgentSession, Environment, Item, RequiredAction, Turn};
+use crate::text::{Glyphs, SafeBlock, ago, count, rfc3339, wrap};
+use crate::tui::filter::state_word;
+use crate::tui::inspect::{item_facts, took};
+use crate::tui::rows::visible;
 use crate::tui::session::Open;
 use crate::tui::state::State;
-use crate::tui::transcript::{Role, turn_role, turn_word};
+use crate::tui::transcript::{Role, head_of, turn_role, turn_word};
 
-/// Draws them newest first, the one at which the reader is marked, and what is known of the Session below. They are few, whatever the Session has.
-pub fn draw(state: &State, open: &Open, paint: &mut Paint, area: Rect) {
+/// Cells of the word for a state, with its mark.
+const STATE: usize = 9;
+
+/// The line between two columns, at the end of the one before or at the start of the one behind. Answers what is left.
+pub fn bar(paint: &mut Paint, area: Rect, at_end: bool) -> Rect {
     let bar = match paint.glyphs {
         Glyphs::Unicode => "│",
         Glyphs::Ascii | Glyphs::SevenBit => "|",
     };
     let dim = paint.dim();
+    let x = if at_end { area.right() - 1 } else { area.x };
     for y in area.y..area.bottom() {
-        paint.buffer.set_string(area.right() - 1, y, bar, dim);
+        paint.buffer.set_string(x, y, bar, dim);
     }
-    let facts = facts(open);
+    Rect {
+        x: area.x + if at_end { 0 } else { 2 },
+        width: area.width.saturating_sub(if at_end { 1 } else { 2 }),
+        ..area
+    }
+}
+
+/// The Sessions around the open one, as the list has them.
+pub fn sessions(state: &State, open: &Open, paint: &mut Paint, area: Rect) {
+    let area = bar(paint, area, true);
+    let rows = state.sessions.window.rows();
+    let height = usize::from(area.height);
+    let here = state.sessions.window.place_of(&open.id);
+    let at = here.unwrap_or(state.sessions.selected);
+    let (_, top) = visible(at, state.sessions.top, rows.len(), height);
+    let shown = rows.iter().enumerate().skip(top).take(height);
+    for (y, (place, session)) in (area.y..).zip(shown) {
+        let mark = if here == Some(place) { ">" } else { " " };
+        paint.words(area.x, y, 1, mark, paint.bold());
+        let role = paint.role(status_role(session.status));
+        let word = state_word(session.status);
+        let word = format!("{} {word}", glyph(session.status, paint.glyphs));
+        paint.words(area.x + 1, y, STATE, &word, role);
+        let title = session.metadata.get("title");
+        let title = title.map_or(session.id.as_str(), String::as_str);
+        let width = usize::from(area.width).saturating_sub(STATE + 3);
+        let style = match here == Some(place) {
+            true => paint.bold(),
+            false => Style::default(),
+        };
+        paint.words(area.x + 2 + STATE as u16, y, width, title, style);
+        paint.rows_built += 1;
+    }
+}
+
+/// The newest Turns first, the one at which the reader is marked, and what is known of the Session below. They are few, whatever the Session has.
+pub fn turns(state: &State, open: &Open, paint: &mut Paint, area: Rect) {
+    let area = bar(paint, area, true);
+    let dim = paint.dim();
+    let facts = short_facts(open);
     let room = area.height.saturating_sub(facts.len() as u16 + 2);
     let here = open.turn_in_sight();
     let mut y = area.y;
     for turn in open.newest.iter().rev().filter_map(|id| open.turns.get(id)) {
-        if y + 2 > area.y + room {
+        if y + 3 > area.y + room {
             break;
         }
-        y = entry(
-            turn,
-            here == Some(turn.id.as_str()),
-            state.now_ms,
-            paint,
-            area,
-            y,
-        );
+        let is_here = here == Some(turn.id.as_str());
+        y = entry(turn, is_here, state.now_ms, paint, area, y);
+        paint.rows_built += 1;
     }
     let first = area.bottom() - facts.len() as u16;
     for (y, (name, value)) in (first..).zip(&facts) {
-        paint.words(area.x + 1, y, 12, name, dim);
-        let width = usize::from(area.width).saturating_sub(15);
-        paint.words(area.x + 13, y, width, value, dim);
+        paint.words(area.x + 1, y, 8, name, dim);
+        let width = usize::from(area.width).saturating_sub(10);
+        paint.words(area.x + 9, y, width, value, dim);
     }
 }
 
@@ -60,10 +104,9 @@ fn entry(turn: &Turn, here: bool, now_ms: u64, paint: &mut Paint, area: Rect, y:
         _ => took(turn, now_ms).unwrap_or_default(),
     };
     paint.words(area.x + 12, y, 7, &took, paint.dim());
-    let width = usize::from(area.width).saturating_sub(21);
-    paint.words(area.x + 20, y, width, &turn.id, paint.dim());
-    let usage = turn.usage.as_ref();
-    let below = match (&turn.error, usage) {
+    let width = usize::from(area.width).saturating_sub(2);
+    paint.words(area.x + 2, y + 1, width, &turn.id, paint.dim());
+    let below = match (&turn.error, turn.usage.as_ref()) {
         (Some(error), _) => Some((Role::Bad, format!("{}: {}", error.code, error.message))),
         (None, Some(usage)) => {
             let (input, output) = (count(usage.input_tokens), count(usage.output_tokens));
@@ -72,30 +115,107 @@ fn entry(turn: &Turn, here: bool, now_ms: u64, paint: &mut Paint, area: Rect, y:
         (None, None) => None,
     };
     let Some((role, words)) = below else {
-        return y + 1;
+        return y + 2;
     };
-    let width = usize::from(area.width).saturating_sub(14);
     let style = paint.role(role);
-    paint.words(area.x + 12, y + 1, width, &words, style);
-    y + 2
+    paint.words(area.x + 2, y + 2, width, &words, style);
+    y + 3
 }
 
-fn facts(open: &Open) -> Vec<(&'static str, String)> {
+fn environment_id(session: &AgentSession) -> &str {
+    match &session.environment {
+        Environment::None => "none",
+        Environment::OpenaiHosted(managed) => &managed.id,
+        Environment::SelfHosted(own) => &own.id,
+    }
+}
+
+fn short_facts(open: &Open) -> Vec<(&'static str, String)> {
     let Some(session) = &open.session else {
         return Vec::new();
     };
     let mut facts = vec![
         ("created", rfc3339(session.created_at * 1000)),
         ("agent", session.agent.id.clone()),
+        ("in", environment_id(session).to_owned()),
     ];
-    match &session.environment {
-        Environment::None => facts.push(("environment", "none".to_owned())),
-        Environment::OpenaiHosted(managed) => facts.push(("environment", managed.id.clone())),
-        Environment::SelfHosted(own) => facts.push(("environment", own.id.clone())),
-    }
     if let Some(usage) = &session.usage {
         let (input, output) = (count(usage.input_tokens), count(usage.output_tokens));
         facts.push(("tokens", format!("{input} in, {output} out")));
     }
     facts
+}
+
+/// The marked Item in full, or the one at which the reader is.
+pub fn item(open: &Open, paint: &mut Paint, area: Rect) {
+    let area = bar(paint, area, false);
+    let Some(item) = open.item_in_sight() else {
+        return;
+    };
+    let y = facts::draw(paint, area, &item_facts(item));
+    block(paint, area, y + 1, item);
+}
+
+/// As much of what an Item says as there is room for.
+fn block(paint: &mut Paint, area: Rect, first: u16, item: &Item) {
+    let width = usize::from(area.width).max(1);
+    let room = usize::from(area.bottom().saturating_sub(first));
+    let text = head_of(item, room * width * 4);
+    let lines = wrap(&SafeBlock::block(&text).shown(paint.glyphs), width);
+    for (y, line) in (first..area.bottom()).zip(&lines) {
+        paint.text(area.x, y, width, line, Style::default());
+        paint.rows_built += 1;
+    }
+}
+
+/// The selected Session, as far as the list knows it.
+pub fn session(state: &State, session: &AgentSession, paint: &mut Paint, area: Rect) {
+    let area = bar(paint, area, false);
+    let times = state.times();
+    let at = |seconds: u64| times.full(seconds * 1000);
+    let mut facts = vec![
+        ("session", session.id.clone()),
+        ("state", state_word(session.status).to_owned()),
+        ("created", at(session.created_at)),
+        ("active", at(session.last_active_at)),
+        ("agent", session.agent.id.clone()),
+        ("model", session.agent.model.clone()),
+        ("in", environment_id(session).to_owned()),
+    ];
+    if let Some(usage) = &session.usage {
+        facts.push(("tokens in", count(usage.input_tokens)));
+        facts.push(("tokens out", count(usage.output_tokens)));
+    }
+    if let Some(error) = &session.error {
+        facts.push(("failed", error.clone()));
+    }
+    facts.extend(
+        session
+            .required_actions
+            .iter()
+            .map(|of| ("waits", waits(of))),
+    );
+    for (name, value) in session.metadata.iter().filter(|(name, _)| *name != "title") {
+        facts.push(("metadata", format!("{name}: {value}")));
+    }
+    if let Some(title) = session.metadata.get("title") {
+        facts.push(("title", title.clone()));
+    }
+    facts::draw(paint, area, &facts);
+}
+
+fn waits(action: &RequiredAction) -> String {
+    match action {
+        RequiredAction::FunctionCall { name, .. } => format!("for the result of {name}"),
+        RequiredAction::McpApprovalRequest { request, .. } => {
+            let name = request.name.as_deref().unwrap_or("a tool");
+            format!("for the approval of {name} of {}", request.server_label)
+        }
+        RequiredAction::ComputerUseApprovalRequest { .. } => {
+            "for an approval in the browser".into()
+        }
+        RequiredAction::EnvironmentConnection { environment_id } => {
+            format!("for environment {environment_id} to be connected")
+        }
+    }
 }

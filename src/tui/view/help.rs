@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 
 use super::paint::Paint;
-use crate::tui::action::{Place, rows};
+use crate::tui::action::{Action, Binding, Place, rows};
 use crate::tui::state::State;
 
 /// Lines of the help.
@@ -36,6 +36,36 @@ pub fn draw(state: &State, paint: &mut Paint, area: Rect, from: usize) {
     }
 }
 
+/// Keys of this place that do nothing now, and why; nothing if there are none.
+fn unavailable(state: &State, place: Place) -> Vec<(String, Option<String>)> {
+    let keys = |b: &'static Binding| state.keymap.keys(b).join(" ");
+    let mut lines = Vec::new();
+    for binding in rows(place, false) {
+        let why = match (binding.action, &state.open) {
+            _ if binding.changes && state.about.read_only => "read-only mode is on",
+            (Action::AskCancel, Some(open)) if open.active_turn().is_none() => "no turn is active",
+            (Action::Answer, Some(open))
+                if open
+                    .session
+                    .as_ref()
+                    .is_some_and(|s| s.required_actions.is_empty()) =>
+            {
+                "the Session waits for nothing"
+            }
+            (Action::FindUp | Action::FindDown, Some(open)) if open.finder.words.is_none() => {
+                "no words were searched yet"
+            }
+            _ => continue,
+        };
+        lines.push((keys(binding), Some(format!("{}: {why}", binding.long))));
+    }
+    if !lines.is_empty() {
+        lines.insert(0, ("Not available now".to_owned(), None));
+        lines.push((String::new(), None));
+    }
+    lines
+}
+
 /// Keys and what they do; without words it is a heading.
 fn lines(state: &State) -> Vec<(String, Option<String>)> {
     let mut lines = Vec::new();
@@ -58,6 +88,7 @@ fn lines(state: &State) -> Vec<(String, Option<String>)> {
             Place::List,
             Place::Answer,
             Place::AnswerText,
+            Place::Login,
             Place::Text,
             Place::Everywhere,
         ],
@@ -66,6 +97,9 @@ fn lines(state: &State) -> Vec<(String, Option<String>)> {
             Place::Filter,
             Place::Create,
             Place::Confirm,
+            Place::SeveralTurns,
+            Place::SeveralText,
+            Place::SeveralDone,
             Place::Palette,
             Place::Text,
             Place::Everywhere,
@@ -79,13 +113,9 @@ fn lines(state: &State) -> Vec<(String, Option<String>)> {
         lines.push((place.name().to_owned(), None));
         lines.extend(rows.map(|b| (state.keymap.keys(b).join(" "), Some(b.long.to_owned()))));
         lines.push((String::new(), None));
-    }
-    if state.about.read_only {
-        lines.push((
-            "Nothing can be changed: read-only mode is on".to_owned(),
-            None,
-        ));
-        lines.push((String::new(), None));
+        if *place == places[0] {
+            lines.extend(unavailable(state, *place));
+        }
     }
     lines.push(("Words".to_owned(), None));
     for (word, means) in [

@@ -3,7 +3,7 @@
 use ratatui::layout::{Position, Rect};
 
 use super::paint::Paint;
-use super::{answer, artifacts, create, inspect, palette, records, turns};
+use super::{answer, artifacts, create, inspect, palette, records, several, turns};
 use crate::tui::layers::Layer;
 use crate::tui::state::State;
 
@@ -32,6 +32,7 @@ pub fn draw(state: &State, paint: &mut Paint, area: Rect) -> Option<Position> {
                 artifacts::draw_preview(state, of, paint, body);
                 None
             }
+            Layer::Several(of) => several::draw(state, of, paint, body),
             Layer::Save(of) => artifacts::draw_save(of, paint, body),
             Layer::Palette(of) => palette::draw(of, paint, body),
             Layer::Settle(of) => records::draw_settle(of, paint, body),

@@ -9,6 +9,7 @@ mod create;
 mod dialog;
 mod facts;
 pub mod help;
+mod image;
 mod inspect;
 mod layers;
 mod page;
@@ -17,6 +18,7 @@ mod palette;
 mod records;
 mod session;
 mod sessions;
+mod several;
 mod turns;
 mod typed;
 
@@ -25,6 +27,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use self::paint::Paint;
+pub use self::paint::Placed;
 use super::action::{self, Place};
 use super::layers::Layer;
 use super::state::{LEAST, State};
@@ -37,12 +40,14 @@ const PATIENCE_MS: u64 = 5_000;
 pub const LIST_TOP: usize = 3;
 
 /// What a frame was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Drawn {
     /// Where the cursor is; `None`: it is hidden.
     pub cursor: Option<Position>,
     /// Rows of lists and transcripts that were made.
     pub rows_built: usize,
+    /// A place that the terminal is to fill with pixels.
+    pub placed: Option<Placed>,
 }
 
 /// Draws all of the screen into `buffer`.
@@ -53,6 +58,7 @@ pub fn draw(state: &State, colour: bool, buffer: &mut Buffer) -> Drawn {
         colour,
         glyphs: state.about.glyphs,
         rows_built: 0,
+        placed: None,
     };
     if state.is_too_small() {
         let words = format!(
@@ -71,6 +77,7 @@ pub fn draw(state: &State, colour: bool, buffer: &mut Buffer) -> Drawn {
     header(state, &mut paint, area);
     let mut cursor = None;
     let covered = state.layers.iter().any(Layer::covers);
+    let is_uncovered = state.layers.last().is_none_or(Layer::covers);
     match (&state.help, &state.open) {
         (Some(from), _) => help::draw(state, &mut paint, area, *from),
         _ if covered => {}
@@ -96,6 +103,10 @@ pub fn draw(state: &State, colour: bool, buffer: &mut Buffer) -> Drawn {
     Drawn {
         cursor,
         rows_built: paint.rows_built,
+        // What lies above it would be covered by it.
+        placed: paint
+            .placed
+            .filter(|_| state.help.is_none() && is_uncovered),
     }
 }
 

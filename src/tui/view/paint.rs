@@ -7,6 +7,7 @@ use ratatui::style::{Color, Modifier, Style};
 use crate::text::{Glyphs, SafeText, cells, clusters, truncate};
 use crate::tui::composer::Tone;
 use crate::tui::field::Field;
+use crate::tui::picture::Picture;
 use crate::tui::transcript::{Role, tone_role};
 
 /// Draws into one frame.
@@ -19,6 +20,26 @@ pub struct Paint<'a> {
     pub glyphs: Glyphs,
     /// Rows of lists and transcripts that were made for this frame.
     pub rows_built: usize,
+    /// A place that the terminal is to fill with pixels.
+    pub placed: Option<Placed>,
+}
+
+/// An image, and the cells that it takes.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// Of which Artifact.
+    pub of: String,
+    /// Where.
+    pub area: Rect,
+    /// The image.
+    pub picture: Picture,
+}
+
+impl Placed {
+    /// Whether this is the same image in the same place.
+    pub fn is(&self, other: &Placed) -> bool {
+        self.of == other.of && self.area == other.area
+    }
 }
 
 impl Paint<'_> {

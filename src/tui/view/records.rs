@@ -25,7 +25,10 @@ pub fn draw_runs(state: &State, runs: &Runs, paint: &mut Paint, area: Rect) {
     let title = format!("{}  Runs", runs.session);
     let body = page::draw(paint, area, &title, "one may write at a time");
     let now_ms = state.now_ms;
-    let facts = runs.rows.current().map(|run| run_facts(run, now_ms));
+    let facts = runs
+        .rows
+        .current()
+        .map(|run| run_facts(run, &state.times()));
     let list = above(paint, body, facts);
     table(
         paint,
@@ -68,7 +71,7 @@ pub fn draw_deliveries(state: &State, deliveries: &Deliveries, paint: &mut Paint
     let body = page::draw(paint, area, &title, "tab: what all Sessions owe");
     let now_ms = state.now_ms;
     let current = deliveries.rows.current();
-    let facts = current.map(|delivery| delivery_facts(delivery, now_ms));
+    let facts = current.map(|delivery| delivery_facts(delivery, &state.times()));
     let list = above(paint, body, facts);
     let none = "nothing is or was to be delivered";
     table(paint, list, &deliveries.rows, none, |delivery| {
@@ -199,6 +202,7 @@ fn table<T: HasId + Clone + PartialEq>(
 pub fn draw_report(state: &State, report: &Report, paint: &mut Paint, area: Rect) {
     let (title, none) = match &report.about {
         About::Environment(session) => (format!("{session}  Environment"), "nothing is known"),
+        About::Files(session) => (format!("{session}  Files"), "nothing is known"),
         About::Explain(session) => (
             format!("{session}  Why it does or does not move"),
             "nothing is known",
@@ -209,7 +213,7 @@ pub fn draw_report(state: &State, report: &Report, paint: &mut Paint, area: Rect
         ),
     };
     let right = match &report.about {
-        About::Environment(_) | About::Explain(_) => "",
+        About::Environment(_) | About::Files(_) | About::Explain(_) => "",
         About::Health => "as rat-things doctor says; ctrl-r looks again",
     };
     let body = page::draw(paint, area, &title, right);

@@ -15,20 +15,29 @@ use crate::tui::transcript::{LABEL_CELLS, Role};
 pub fn draw(state: &State, open: &Open, paint: &mut Paint, area: Rect) -> Option<Position> {
     title(open, paint, area);
     let height = state.transcript_height();
-    let beside = state.beside() as u16;
-    if beside > 0 {
-        let place = Rect {
-            y: area.y + 2,
-            width: beside - 1,
-            height: height as u16,
-            ..area
-        };
-        beside::draw(state, open, paint, place);
-    }
     let whole = area;
+    let columns = state.columns();
+    let column = |x: usize, width: usize| Rect {
+        x: whole.x + x as u16,
+        y: whole.y + 2,
+        width: width as u16,
+        height: height as u16,
+    };
+    if columns.sessions > 0 {
+        let place = column(0, columns.sessions - 1);
+        beside::sessions(state, open, paint, place);
+    }
+    if columns.turns > 0 {
+        let place = column(columns.sessions, columns.turns - 1);
+        beside::turns(state, open, paint, place);
+    }
+    if columns.last > 0 {
+        let x = usize::from(whole.width) - columns.last;
+        beside::item(open, paint, column(x + 1, columns.last - 1));
+    }
     let area = Rect {
-        x: area.x + beside,
-        width: area.width - beside,
+        x: area.x + columns.before() as u16,
+        width: area.width - columns.cells() as u16,
         ..area
     };
     let lines = open.visible(state.look(), height);

@@ -3,22 +3,37 @@
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
+use super::beside;
 use super::paint::Paint;
 use crate::api::{AgentSession, SessionStatus};
-use crate::text::{Glyphs, ago, cells, count};
+use crate::text::{Glyphs, cells, count};
 use crate::tui::filter::state_word;
 use crate::tui::sessions::Order;
 use crate::tui::state::State;
 use crate::tui::transcript::Role;
 
-/// Cells of the columns before and behind the title.
+/// Cells of the column before the title.
 const STATE: usize = 10;
-const AGE: usize = 8;
 
 /// Draws it; answers where the cursor is while a filter is typed.
 pub fn draw(state: &State, paint: &mut Paint, area: Rect) -> Option<Position> {
     let cursor = filter_line(state, paint, area);
-    let columns = Columns::of(usize::from(area.width));
+    let whole = area;
+    let beside = state.list_columns().last as u16;
+    if let Some(session) = state.sessions.current().filter(|_| beside > 0) {
+        let place = Rect {
+            x: area.right() - beside,
+            y: area.y + 2,
+            width: beside,
+            height: area.height.saturating_sub(4),
+        };
+        beside::session(state, session, paint, place);
+    }
+    let area = Rect {
+        width: area.width - beside,
+        ..area
+    };
+    let columns = Columns::of(usize::from(area.width), state.times().cells());
     let dim = paint.dim();
     columns.row(
         paint,
@@ -66,9 +81,9 @@ pub fn draw(state: &State, paint: &mut Paint, area: Rect) -> Option<Position> {
             dim,
         );
     } else if let Some((why, _)) = &sessions.problem {
-        let y = area.bottom() - 2;
+        let y = whole.bottom() - 2;
         let style = paint.role(Role::Bad);
-        paint.words(area.x + 1, y, usize::from(area.width) - 2, why, style);
+        paint.words(whole.x + 1, y, usize::from(whole.width) - 2, why, style);
     }
     cursor
 }
@@ -100,6 +115,9 @@ fn filter_line(state: &State, paint: &mut Paint, area: Rect) -> Option<Position>
         0 => order,
         n => format!("{} marked, {order}", count(n as u64)),
     };
+    if let Some(place) = sessions.place() {
+        right = format!("{place}, {right}");
+    }
     if sessions.filter.searches() && sessions.window.behind().is_some() {
         right = format!("{} looked at, {right}", count(sessions.scanned as u64));
     }
@@ -124,12 +142,12 @@ fn filter_line(state: &State, paint: &mut Paint, area: Rect) -> Option<Position>
 struct Columns([usize; 6]);
 
 impl Columns {
-    fn of(width: usize) -> Columns {
+    fn of(width: usize, age: usize) -> Columns {
         // An id is never cut; where there is no room for it, the title is what tells Sessions apart.
         let id = if width >= 100 { 31 } else { 0 };
         let model = if width >= 100 { 16 } else { 14 };
-        let title = width.saturating_sub(1 + STATE + model + id + AGE + 5);
-        Columns([1, STATE, title, model, id, AGE])
+        let title = width.saturating_sub(1 + STATE + model + id + age + 5);
+        Columns([1, STATE, title, model, id, age])
     }
 
     fn row(&self, paint: &mut Paint, area: Rect, y: u16, texts: [&str; 6], styles: [Style; 6]) {
@@ -144,7 +162,7 @@ impl Columns {
 }
 
 /// A mark before the word, so that a state is seen at a glance.
-fn glyph(status: SessionStatus, glyphs: Glyphs) -> &'static str {
+pub fn glyph(status: SessionStatus, glyphs: Glyphs) -> &'static str {
     match (status, glyphs) {
         (SessionStatus::Idle, Glyphs::Unicode) => "·",
         (SessionStatus::InProgress, Glyphs::Unicode) => "●",
@@ -152,6 +170,16 @@ fn glyph(status: SessionStatus, glyphs: Glyphs) -> &'static str {
         (SessionStatus::InProgress, _) => "*",
         (SessionStatus::RequiresAction, _) => "?",
         (SessionStatus::Failed | SessionStatus::BudgetReached, _) => "!",
+    }
+}
+
+/// How the word for a state looks.
+pub fn status_role(status: SessionStatus) -> Role {
+    match status {
+        SessionStatus::Idle => Role::Dim,
+        SessionStatus::InProgress => Role::Agent,
+        SessionStatus::RequiresAction => Role::Warn,
+        SessionStatus::Failed | SessionStatus::BudgetReached => Role::Bad,
     }
 }
 
@@ -179,13 +207,8 @@ fn row(
         .metadata
         .get("title")
         .map_or(unnamed, String::as_str);
-    let age = ago(session.last_active_at * 1000, state.now_ms);
-    let role = paint.role(match session.status {
-        SessionStatus::Idle => Role::Dim,
-        SessionStatus::InProgress => Role::Agent,
-        SessionStatus::RequiresAction => Role::Warn,
-        SessionStatus::Failed | SessionStatus::BudgetReached => Role::Bad,
-    });
+    let age = state.times().short(session.last_active_at * 1000);
+    let role = paint.role(status_role(session.status));
     let (plain, dim) = (Style::default(), paint.dim());
     let styles = match selected {
         true => [paint.selected(); 6],

@@ -5,9 +5,9 @@ use ratatui::layout::Rect;
 use super::paint::Paint;
 use super::{facts, page};
 use crate::api::Turn;
-use crate::text::ago;
 use crate::tui::inspect::{took, turn_facts};
 use crate::tui::state::State;
+use crate::tui::times::Times;
 use crate::tui::transcript::{Role, turn_role, turn_word};
 use crate::tui::turns::Turns;
 
@@ -19,6 +19,7 @@ const WIDE: u16 = 120;
 /// Draws it, and what is known of the selected one where there is room.
 pub fn draw(state: &State, turns: &Turns, paint: &mut Paint, area: Rect) {
     let rows = turns.rows.window.rows();
+    let times = state.times();
     let more = turns.rows.window.before().is_some() || turns.rows.window.behind().is_some();
     let count = match more {
         true => format!("{} of more, newest first", rows.len()),
@@ -39,17 +40,17 @@ pub fn draw(state: &State, turns: &Turns, paint: &mut Paint, area: Rect) {
             ..body
         };
         if let Some(turn) = turns.rows.current() {
-            facts::draw(paint, beside, &turn_facts(turn, state.now_ms));
+            facts::draw(paint, beside, &turn_facts(turn, &times));
         }
     }
     let heads = ["STATE", "TURN", "BEGAN", "TOOK", "TOKENS"];
-    let columns = columns(list.width, heads, [Role::Dim; 5]);
+    let columns = columns(list.width, times.cells(), heads, [Role::Dim; 5]);
     page::row(paint, list, list.y, &columns, false);
     let height = usize::from(list.height.saturating_sub(1));
     let visible = rows.iter().enumerate().skip(turns.rows.top).take(height);
     for (line, (place, turn)) in visible.enumerate() {
         let y = list.y + 1 + line as u16;
-        let cells = texts(turn, state.now_ms);
+        let cells = texts(turn, &times);
         let texts = [0, 1, 2, 3, 4].map(|at| cells[at].as_str());
         let roles = [
             turn_role(turn.status),
@@ -58,23 +59,29 @@ pub fn draw(state: &State, turns: &Turns, paint: &mut Paint, area: Rect) {
             Role::Dim,
             Role::Dim,
         ];
-        let columns = self::columns(list.width, texts, roles);
+        let columns = self::columns(list.width, times.cells(), texts, roles);
         page::row(paint, list, y, &columns, place == turns.rows.selected);
         paint.rows_built += 1;
     }
 }
 
-fn columns(width: u16, texts: [&str; 5], roles: [Role; 5]) -> [(usize, &str, Role); 5] {
+fn columns(
+    width: u16,
+    began: usize,
+    texts: [&str; 5],
+    roles: [Role; 5],
+) -> [(usize, &str, Role); 5] {
     // An id is never cut: what there is no room for goes first.
-    let took = if width >= 66 { 8 } else { 0 };
-    let tokens = if width >= 74 { 14 } else { 0 };
-    let widths = [9, 31, 8, took, tokens];
+    let wider = began as u16 - 8;
+    let took = if width >= 66 + wider { 8 } else { 0 };
+    let tokens = if width >= 74 + wider { 14 } else { 0 };
+    let widths = [9, 31, began, took, tokens];
     [0, 1, 2, 3, 4].map(|at| (widths[at], texts[at], roles[at]))
 }
 
-fn texts(turn: &Turn, now_ms: u64) -> [String; 5] {
+fn texts(turn: &Turn, times: &Times) -> [String; 5] {
     let dash = || "-".to_owned();
-    let began = turn.started_at.map(|at| ago(at * 1000, now_ms));
+    let began = turn.started_at.map(|at| times.short(at * 1000));
     let tokens = turn.usage.as_ref().map(|usage| {
         let (input, output) = (short(usage.input_tokens), short(usage.output_tokens));
         format!("{input} in {output} out")
@@ -83,7 +90,7 @@ fn texts(turn: &Turn, now_ms: u64) -> [String; 5] {
         turn_word(turn.status).to_owned(),
         turn.id.clone(),
         began.unwrap_or_else(dash),
-        took(turn, now_ms).unwrap_or_else(dash),
+        took(turn, times.now_ms).unwrap_or_else(dash),
         tokens.unwrap_or_else(dash),
     ]
 }

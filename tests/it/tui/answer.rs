@@ -40,6 +40,16 @@ fn login() -> Value {
             "fields": [], "options": [], "reason": null}})
 }
 
+fn credentials() -> Value {
+    json!({"type": "computer_use_approval_request", "request_id": "cuar_3", "turn_id": "turn_2",
+        "request": {"type": "browser_authentication", "credential_origin": "https://example.org",
+            "fields": [
+                {"id": "f1", "label": "Name", "required": true, "type": "text"},
+                {"id": "f2", "label": "Password", "required": true, "type": "password"},
+            ],
+            "options": [], "reason": "to read the board"}})
+}
+
 fn environment() -> Value {
     json!({"type": "environment_connection", "environment_id": "env_1"})
 }
@@ -274,6 +284,53 @@ fn in_read_only_mode_nothing_is_answered() {
     state.about.read_only = true;
     press(&mut state, &["a"]);
     assert_eq!(state.place(), Place::Session);
+}
+
+#[test]
+fn a_login_is_filled_in_masked_and_kept_nowhere() {
+    let mut state = screen(SIZE, Glyphs::Unicode, &[credentials()]);
+    press(&mut state, &["a", "l"]);
+    assert_eq!(state.place(), Place::Login);
+    type_in(&mut state, "ann");
+    press(&mut state, &["tab"]);
+    type_in(&mut state, "q?hunter2");
+    let shown = drawn(&state, true);
+    assert!(
+        shown.contains("ann") && shown.contains("*********"),
+        "{shown}"
+    );
+    assert!(!shown.contains("hunter2"), "{shown}");
+    assert!(!format!("{state:?}").contains("hunter2"));
+    assert_eq!(press(&mut state, &["ctrl-g"]), [], "no editor sees it");
+    let effects = press(&mut state, &["enter"]);
+    assert!(!format!("{effects:?}").contains("hunter2"));
+    let [Effect::Send { event, .. }] = &effects[..] else {
+        panic!("it is sent: {effects:?}");
+    };
+    let wire = serde_json::to_value(event).expect("it has a wire form");
+    assert_eq!(wire["response"]["action"], "submit");
+    assert_eq!(wire["response"]["fields"][1]["value"], "q?hunter2");
+    assert_eq!(wire["request_id"], "cuar_3");
+}
+
+#[test]
+fn a_login_that_is_left_is_forgotten() {
+    let mut state = screen(SIZE, Glyphs::Unicode, &[credentials()]);
+    press(&mut state, &["a", "l"]);
+    assert_eq!(press(&mut state, &["enter"]), [], "a name is missing");
+    assert!(drawn(&state, true).contains("Name is missing"));
+    type_in(&mut state, "ann");
+    press(&mut state, &["esc", "l"]);
+    assert!(!drawn(&state, true).contains("ann"));
+}
+
+#[test]
+fn a_login_that_is_filled_in() {
+    insta::assert_snapshot!(all(|size, glyphs| {
+        let mut state = screen(size, glyphs, &[credentials()]);
+        press(&mut state, &["a", "l", "x", "tab", "y"]);
+        state
+    }));
 }
 
 #[test]

@@ -5,13 +5,20 @@ use std::sync::Arc;
 use rat_things::api::SessionArtifact;
 use rat_things::text::Glyphs;
 use rat_things::tui::action::Place;
+use rat_things::tui::artifacts::Preview;
+use rat_things::tui::layers::Layer;
 use rat_things::tui::msg::{Effect, Msg, Trouble};
+use rat_things::tui::picture::{Picture, Pictures, Protocol};
 use rat_things::tui::reading::{Head, ReadAsk, Seen};
 use rat_things::tui::save::{NotSaved, SaveAsk, Saving};
 use rat_things::tui::state::State;
 use rat_things::tui::update::update;
+use rat_things::tui::view::draw;
 use rat_things::tui::window::{Chunk, Where};
 use rat_things::tui::world::World;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Color;
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -75,7 +82,18 @@ fn artifacts(size: (u16, u16), glyphs: Glyphs) -> State {
         more: false,
         cursor: None,
     };
-    tell(&mut state, ticket, Ok(Seen::Artifacts(chunk)));
+    let result = Ok(Box::new(Seen::Artifacts(chunk)));
+    let effects = update(&mut state, Msg::Read { ticket, result });
+    // Where there is room, the first bytes of the selected one are asked for at once.
+    assert_eq!(effects.len(), usize::from(size.0 >= 120), "{effects:?}");
+    if !effects.is_empty() {
+        let head = Head {
+            bytes: b"# Report\n\nThe importer reads a **stream** now.\n".to_vec(),
+            whole: true,
+            picture: None,
+        };
+        tell(&mut state, asked(&effects).0, Ok(Seen::Head(head)));
+    }
     state
 }
 
@@ -87,6 +105,7 @@ fn preview(size: (u16, u16), glyphs: Glyphs, n: usize, bytes: &[u8]) -> State {
     let head = Head {
         bytes: bytes.to_vec(),
         whole: true,
+        picture: None,
     };
     tell(&mut state, ticket, Ok(Seen::Head(head)));
     state
@@ -108,7 +127,16 @@ fn the_selected_artifact_is_asked_for_and_shown() {
     let mut state = artifacts(SIZE, Glyphs::Unicode);
     let (ticket, ask) = asked(&press(&mut state, &["j", "enter"]));
     let (session, artifact) = (ID.to_owned(), artifact(1, "", 0).id);
-    assert_eq!(ask, ReadAsk::Head { session, artifact });
+    let rests = false;
+    assert_eq!(
+        ask,
+        ReadAsk::Head {
+            session,
+            artifact,
+            rests,
+            picture: false,
+        }
+    );
     assert!(drawn(&state, true).contains("reading"));
     let trouble = Trouble {
         words: "the server is gone".into(),
@@ -257,6 +285,121 @@ async fn a_world_without_files_saves_nothing_and_says_so() {
         matches!(saving, Saving::Not(NotSaved::Because(_))),
         "{saving:?}"
     );
+}
+
+#[test]
+fn the_selected_one_is_shown_beside_the_list_and_follows_the_selection() {
+    let mut state = artifacts((120, 40), Glyphs::Unicode);
+    assert!(drawn(&state, true).contains("The importer reads a **stream** now."));
+    let (first, _) = asked(&press(&mut state, &["j"]));
+    assert!(!drawn(&state, true).contains("stream"), "it is another one");
+    let (second, ask) = asked(&press(&mut state, &["j"]));
+    assert!(matches!(ask, ReadAsk::Head { rests: true, .. }), "{ask:?}");
+    let head = |bytes: &[u8]| {
+        Ok(Seen::Head(Head {
+            bytes: bytes.to_vec(),
+            whole: true,
+            picture: None,
+        }))
+    };
+    tell(&mut state, first, head(b"late"));
+    assert!(
+        !drawn(&state, true).contains("late"),
+        "the late one is let go"
+    );
+    tell(&mut state, second, head(b"+one\n"));
+    assert!(drawn(&state, true).contains("+one"));
+    // What is there already is not read again.
+    assert_eq!(press(&mut state, &["enter"]), []);
+    assert_eq!(state.place(), Place::Preview);
+    let paged = press(&mut state, &["o"]);
+    assert!(
+        matches!(&paged[..], [Effect::Page(text)] if text == "+one\n"),
+        "{paged:?}"
+    );
+}
+
+/// An image of two colours, one above the other.
+fn image() -> Picture {
+    Picture {
+        width: 2,
+        height: 2,
+        rgba: Arc::new([[200, 0, 0, 255].repeat(2), [0, 0, 200, 255].repeat(2)].concat()),
+    }
+}
+
+fn with_image(pictures: Pictures, picture: Result<Picture, String>) -> State {
+    let mut state = opened(SIZE, Glyphs::Unicode);
+    state.about.pictures = pictures;
+    let artifact = artifact(3, "/workspace/outputs/flame.png", 217_088);
+    let mut preview = Preview::new(artifact, 7);
+    let mut png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
+    png.extend([0, 0, 0, 2, 0, 0, 0, 2]);
+    preview.read(Ok(Head {
+        bytes: png,
+        whole: true,
+        picture: Some(picture),
+    }));
+    state.layers.push(Layer::Preview(Box::new(preview)));
+    state
+}
+
+#[test]
+fn an_image_is_half_blocks_where_a_terminal_has_no_pixels() {
+    for (pictures, upper, lower) in [
+        (
+            Pictures::FineBlocks,
+            Color::Rgb(200, 0, 0),
+            Color::Rgb(0, 0, 200),
+        ),
+        (Pictures::Blocks, Color::Indexed(160), Color::Indexed(20)),
+    ] {
+        let state = with_image(pictures, Ok(image()));
+        let mut buffer = Buffer::empty(Rect::new(0, 0, SIZE.0, SIZE.1));
+        let drawn = draw(&state, true, &mut buffer);
+        assert!(drawn.placed.is_none());
+        let blocks: Vec<_> = buffer
+            .content()
+            .iter()
+            .filter(|cell| cell.symbol() == "\u{2580}")
+            .collect();
+        assert!(blocks.len() > 100, "{}", blocks.len());
+        assert!(blocks.iter().any(|cell| cell.fg == upper), "{pictures:?}");
+        assert!(blocks.iter().any(|cell| cell.bg == lower), "{pictures:?}");
+        assert!(blocks.iter().all(|cell| cell.fg != Color::Reset));
+    }
+}
+
+#[test]
+fn an_image_is_told_in_words_where_colours_or_characters_lack_and_when_it_is_broken() {
+    let mut state = with_image(Pictures::FineBlocks, Ok(image()));
+    let words = "It is not drawn here: save it to look at it.";
+    assert!(drawn(&state, false).contains(words));
+    state.about.glyphs = Glyphs::Ascii;
+    assert!(drawn(&state, true).contains(words));
+    let broken = with_image(Pictures::FineBlocks, Err("its end is missing".into()));
+    assert!(drawn(&broken, true).contains("It is not drawn here: its end is missing."));
+}
+
+#[test]
+fn pixels_have_a_place_of_their_own_that_nothing_is_drawn_into() {
+    let mut state = with_image(Pictures::Pixels(Protocol::Kitty), Ok(image()));
+    state.cell = (10, 20);
+    let mut buffer = Buffer::empty(Rect::new(0, 0, SIZE.0, SIZE.1));
+    let placed = draw(&state, true, &mut buffer)
+        .placed
+        .expect("it has a place");
+    // As wide as high, in cells of twice the height.
+    assert_eq!(placed.area.width, placed.area.height * 2);
+    for y in placed.area.top()..placed.area.bottom() {
+        for x in placed.area.left()..placed.area.right() {
+            assert_eq!(buffer[(x, y)].symbol(), " ", "{x} {y}");
+        }
+    }
+    // A question above it would lie below the pixels.
+    press(&mut state, &["s"]);
+    let mut buffer = Buffer::empty(Rect::new(0, 0, SIZE.0, SIZE.1));
+    assert!(draw(&state, true, &mut buffer).placed.is_none());
 }
 
 #[test]

@@ -19,7 +19,10 @@ const SIZE: (u16, u16) = (120, 40);
 
 /// Whether an effect does something to an agent, or to anything outside.
 fn acts(effect: &Effect) -> bool {
-    matches!(effect, Effect::Send { .. } | Effect::Create { .. })
+    matches!(
+        effect,
+        Effect::Send { .. } | Effect::Create { .. } | Effect::Delete { .. }
+    )
 }
 
 /// Every key that the table knows.
@@ -240,7 +243,8 @@ fn wide_characters_and_marks_without_width_shift_no_column() {
         "\u{202e}abc",
         "plain",
     ];
-    let mut state = super::samples::screen(SIZE, Glyphs::Unicode);
+    // Ids stand behind the titles, and nothing beside the list.
+    let mut state = super::samples::screen((110, 40), Glyphs::Unicode);
     let rows = titles
         .iter()
         .enumerate()

@@ -93,6 +93,34 @@ fn a_session_that_is_followed() {
 }
 
 #[test]
+fn columns_stand_beside_what_is_read_where_there_is_room_and_plus_takes_them_away() {
+    for (columns, words) in [
+        (119, &[][..]),
+        (120, &["turn_3"][..]),
+        (160, &["turn_3", "? waiting"][..]),
+        (200, &["turn_3", "? waiting", "directory"][..]),
+    ] {
+        let mut state = opened((columns, 40), Glyphs::Unicode);
+        press(&mut state, &["K"]);
+        let all = ["? waiting", "directory"];
+        let shown = drawn(&state, true);
+        for word in all {
+            assert_eq!(
+                shown.contains(word),
+                words.contains(&word),
+                "{word} at {columns}"
+            );
+        }
+        assert_eq!(shown.contains('│'), !words.is_empty(), "{columns}");
+        press(&mut state, &["+"]);
+        let whole = drawn(&state, true);
+        assert!(!whole.contains('│'), "{whole}");
+        press(&mut state, &["+"]);
+        assert_eq!(drawn(&state, true), shown);
+    }
+}
+
+#[test]
 fn a_session_with_everything_unfolded() {
     insta::assert_snapshot!(all(|size, glyphs| {
         let mut state = opened(size, glyphs);

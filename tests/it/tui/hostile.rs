@@ -6,11 +6,11 @@ use rat_things::tui::msg::{Effect, Msg};
 use rat_things::tui::reading::{Head, Seen};
 use rat_things::tui::records::{Check, Verdict};
 use rat_things::tui::state::State;
+use rat_things::tui::terminal::Thrifty;
 use rat_things::tui::update::update;
 use rat_things::tui::view;
 use rat_things::tui::window::{Chunk, Where};
 use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
 use serde_json::json;
 
 use super::samples::{NOW, command, listed, looked, message, press, screen, session, turn};
@@ -29,7 +29,7 @@ fn shown(state: &State) -> vt100::Screen {
         viewport: ratatui::Viewport::Fixed(area),
     };
     let mut terminal =
-        Terminal::with_options(CrosstermBackend::new(&mut bytes), options).expect("in memory");
+        Terminal::with_options(Thrifty::new(&mut bytes), options).expect("in memory");
     terminal
         .draw(|frame| {
             view::draw(state, true, frame.buffer_mut());
@@ -169,6 +169,7 @@ fn hostile_functions_artifacts_and_deliveries_change_nothing_else_either() {
             let head = Head {
                 bytes: name.into_bytes(),
                 whole: true,
+                picture: None,
             };
             is_harmless(&after(&mut state, "enter", Seen::Head(head)), "line 1 of");
             press(&mut state, &["esc"]);

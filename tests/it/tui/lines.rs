@@ -22,6 +22,7 @@ struct Reader {
     clock: Arc<ManualClock>,
     state: State,
     told: Told,
+    copied: Vec<String>,
 }
 
 impl Reader {
@@ -35,6 +36,7 @@ impl Reader {
             clock,
             state,
             told: Told::default(),
+            copied: Vec::new(),
         };
         let lines = reader.perform(effects).await;
         (reader, lines)
@@ -44,23 +46,36 @@ impl Reader {
     async fn perform(&mut self, effects: Vec<Effect>) -> Vec<String> {
         let mut reads = Vec::new();
         for effect in effects {
-            let Effect::Send {
-                session,
-                key,
-                event,
-            } = effect
-            else {
-                reads.push(effect);
-                continue;
+            let told = match effect {
+                Effect::Send {
+                    session,
+                    key,
+                    event,
+                } => {
+                    let result = self.demo.send(&session, &key, &[*event]).await;
+                    Msg::Sent {
+                        session,
+                        key,
+                        result: result.map_err(Into::into),
+                        note: None,
+                    }
+                }
+                Effect::Create { key, params } => {
+                    let created = self.demo.create_session(&key, &params).await;
+                    let result = created.map(Box::new).map_err(Into::into);
+                    let note = None;
+                    Msg::Created { key, result, note }
+                }
+                Effect::Copy(text) => {
+                    self.copied.push(text);
+                    continue;
+                }
+                effect => {
+                    reads.push(effect);
+                    continue;
+                }
             };
-            let result = self.demo.send(&session, &key, &[*event]).await;
-            let sent = Msg::Sent {
-                session,
-                key,
-                result: result.map_err(Into::into),
-                note: None,
-            };
-            reads.extend(update(&mut self.state, sent));
+            reads.extend(update(&mut self.state, told));
         }
         settle(&self.demo, &mut self.state, reads).await;
         self.told.news(&self.state)
@@ -182,6 +197,109 @@ async fn hostile_text_is_told_harmlessly_and_what_is_waited_for_is_said() {
         waits.iter().any(|line| line.starts_with("waits: for ")),
         "{waits:#?}"
     );
+}
+
+#[tokio::test]
+async fn what_is_waited_for_is_answered_after_a_question() {
+    let (mut reader, _) = Reader::new().await;
+    reader.types("2").await;
+    let asked = reader.types("a").await;
+    are_plain(&asked);
+    assert!(
+        asked[0].starts_with("the agent waits for the function "),
+        "{asked:#?}"
+    );
+    assert!(
+        asked
+            .iter()
+            .any(|line| line.contains("turn_") && line.contains("sess_"))
+    );
+    assert!(
+        asked.iter().any(|line| line.starts_with("r RESULT")),
+        "{asked:#?}"
+    );
+    let left = reader.types("whatever").await;
+    assert_eq!(left, ["it is left open"]);
+    reader.types("a").await;
+    let empty = reader.types("r").await;
+    assert!(
+        empty[0].starts_with("what is answered is written"),
+        "{empty:#?}"
+    );
+    let sent = reader.types("r the account is 7").await;
+    assert!(sent.iter().any(|line| line.contains("rcpt_")), "{sent:#?}");
+}
+
+#[tokio::test]
+async fn an_approval_is_given_by_a_letter_that_belongs_to_it() {
+    let (mut reader, _) = Reader::new().await;
+    reader.types("6").await;
+    let asked = reader.types("a").await;
+    assert!(
+        asked.iter().any(|line| line.starts_with("a ")),
+        "{asked:#?}"
+    );
+    assert!(
+        !asked.iter().any(|line| line.starts_with("r RESULT")),
+        "{asked:#?}"
+    );
+    let approved = reader.types("a").await;
+    assert!(
+        approved.iter().any(|line| line.contains("rcpt_")),
+        "{approved:#?}"
+    );
+}
+
+#[tokio::test]
+async fn a_session_is_described_asked_about_and_created() {
+    let (mut reader, _) = Reader::new().await;
+    let form = reader.types("c").await;
+    assert_eq!(form[0], "a new Session", "{form:#?}");
+    let changed = reader.types("message look into the nightly build").await;
+    assert_eq!(changed, ["message: look into the nightly build"]);
+    let changed = reader.types("title nightly").await;
+    assert_eq!(changed, ["title: nightly"]);
+    let asked = reader.types("ok").await;
+    assert_eq!(asked, ["c creates this Session; any other line goes back"]);
+    let back = reader.types("no").await;
+    assert_eq!(back, ["? says what changes it; ok goes on; b leaves it"]);
+    reader.types("ok").await;
+    let created = reader.types("c").await;
+    assert!(
+        created.iter().any(|line| line.contains("nightly, running")),
+        "{created:#?}"
+    );
+}
+
+#[tokio::test]
+async fn ids_and_texts_are_copied_in_lines_too() {
+    let (mut reader, first) = Reader::new().await;
+    let id = first[1].rsplit(' ').next().unwrap_or_default().to_owned();
+    let says = reader.types("y 2").await;
+    assert!(says[0].contains("clipboard"), "{says:#?}");
+    reader.types("5").await;
+    reader.types("y").await;
+    reader.types("Y").await;
+    assert_eq!(reader.copied.len(), 3);
+    assert_eq!(reader.copied[0], id);
+    assert!(reader.copied[2].starts_with("sess_"));
+    assert_eq!(reader.types("b").await.len(), 11);
+    assert_eq!(
+        reader.types("y 99").await,
+        ["no Session with this number was told"]
+    );
+}
+
+#[tokio::test]
+async fn in_read_only_mode_lines_change_nothing() {
+    let (mut reader, _) = Reader::new().await;
+    reader.state.about.read_only = true;
+    let refused = ["nothing can be changed: read-only mode is on"];
+    assert_eq!(reader.types("c").await, refused);
+    reader.types("2").await;
+    for line in ["a", "x", "m hello"] {
+        assert_eq!(reader.types(line).await, refused, "{line}");
+    }
 }
 
 #[tokio::test]

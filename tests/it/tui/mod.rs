@@ -17,6 +17,7 @@ mod picture;
 mod records;
 mod samples;
 mod scale;
+mod several;
 mod stale;
 mod tmux;
 mod turns;

@@ -33,6 +33,7 @@ async fn screen() -> State {
         read_only: false,
         glyphs: Glyphs::Unicode,
         default_model: Some("demo".into()),
+        pictures: rat_things::tui::picture::Pictures::Words,
     };
     clock.advance(60_000);
     let id = demo.session_id(99_997);

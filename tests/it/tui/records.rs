@@ -3,7 +3,9 @@
 use rat_things::engine::delivery::{DeliveryRow, DeliveryState};
 use rat_things::engine::input::Body;
 use rat_things::engine::outbox::Reconcile;
-use rat_things::engine::ports::{DeliveryRead, EnvironmentRead, OwedRead, RunPhase, RunRead};
+use rat_things::engine::ports::{
+    DeliveryRead, EnvironmentRead, OwedRead, RunPhase, RunRead, WorkspaceFile, WorkspaceFiles,
+};
 use rat_things::text::Glyphs;
 use rat_things::tui::action::Place;
 use rat_things::tui::msg::{Effect, Msg, Trouble};
@@ -450,6 +452,36 @@ fn what_all_sessions_owe() {
 #[test]
 fn the_environment_of_a_session() {
     insta::assert_snapshot!(all(environment));
+}
+
+#[test]
+fn the_files_of_an_environment_are_listed_as_they_are_now() {
+    let mut state = environment((80, 24), Glyphs::Unicode);
+    let (ticket, ask) = asked(&press(&mut state, &["f"]));
+    let session = ID.to_owned();
+    assert_eq!(ask, ReadAsk::Files { session });
+    let file = |path: &str, size_bytes| WorkspaceFile {
+        path: path.into(),
+        size_bytes,
+    };
+    let files = WorkspaceFiles {
+        files: vec![
+            file("/workspace/a\u{1b}[2J.txt", 1_228),
+            file("/workspace/src/main.rs", 88_064),
+        ],
+        more: true,
+    };
+    tell(&mut state, ticket, Ok(Seen::Files(Some(files))));
+    let shown = drawn(&state, true);
+    for words in [
+        "/workspace/src/main.rs",
+        "1.2 KiB",
+        "the first 2; there are more",
+    ] {
+        assert!(shown.contains(words), "{words} in\n{shown}");
+    }
+    press(&mut state, &["esc"]);
+    assert!(drawn(&state, true).contains("Environment"));
 }
 
 #[test]

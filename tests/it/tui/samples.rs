@@ -94,6 +94,7 @@ pub fn about(glyphs: Glyphs) -> About {
         read_only: false,
         glyphs,
         default_model: Some("demo".into()),
+        pictures: rat_things::tui::picture::Pictures::Words,
     }
 }
 

@@ -234,6 +234,8 @@ fn a_suspended_screen_comes_back_and_fits_a_terminal_that_was_resized() {
         };
     }
     tmux.keys(&["C-c"]);
+    tmux.see("ctrl-c again quits");
+    tmux.keys(&["C-c"]);
     tmux.is_given_back("ctrl-c");
 }
 

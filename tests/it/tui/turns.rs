@@ -313,6 +313,49 @@ fn an_item_is_shown_in_full_and_renewed_when_it_changes() {
 }
 
 #[test]
+fn a_turn_of_the_list_is_cancelled_after_the_same_question_and_one_that_is_over_is_not() {
+    let mut state = list(SIZE, Glyphs::Unicode);
+    let (over, queued): (Vec<Turn>, Vec<Turn>) = turns()
+        .into_iter()
+        .partition(|turn| turn.status.is_terminal());
+    assert!(!over.is_empty() && !queued.is_empty());
+    let place = |state: &State, id: &str| {
+        let Some(rat_things::tui::layers::Layer::Turns(turns)) = state.layers.last() else {
+            panic!("the list is open");
+        };
+        turns.rows.window.place_of(id).expect("it is in the list")
+    };
+    let at = place(&state, &over[0].id);
+    press(&mut state, &vec!["j"; at]);
+    assert_eq!(press(&mut state, &["x"]), []);
+    assert_eq!(state.place(), Place::Turns, "it is over");
+    let at = place(&state, &queued[0].id);
+    press(&mut state, &["g"]);
+    press(&mut state, &vec!["j"; at]);
+    assert_eq!(press(&mut state, &["x"]), []);
+    assert_eq!(state.place(), Place::Cancel);
+    assert!(drawn(&state, true).contains(&queued[0].id));
+    let sent = press(&mut state, &["c"]);
+    assert!(matches!(&sent[..], [Effect::Send { .. }]), "{sent:?}");
+}
+
+#[test]
+fn an_item_is_whole_in_the_pager_from_the_inspector_as_it_is_shown_there() {
+    let mut state = opened(SIZE, Glyphs::Unicode);
+    press(&mut state, &["K", "K", "d"]);
+    let paged = press(&mut state, &["o"]);
+    assert!(
+        matches!(&paged[..], [Effect::Page(text)] if text.contains("msg_3") && text.ends_with("go on")),
+        "{paged:?}"
+    );
+    let paged = press(&mut state, &["tab", "o"]);
+    assert!(
+        matches!(&paged[..], [Effect::Page(text)] if text.contains("\"id\": \"msg_3\"")),
+        "{paged:?}"
+    );
+}
+
+#[test]
 fn the_list_of_turns_is_read_again_and_keeps_what_it_has_when_that_fails() {
     let mut state = list(SIZE, Glyphs::Unicode);
     let effects = update(&mut state, Msg::Tick(NOW_MS + 2_000));

@@ -1,13 +1,13 @@
 //! What follows from what happened, without a terminal and without a deployment.
 
-use rat_things::api::{Became, InputEvent, NothingToDo, Receipt, ReceiptObject};
+use rat_things::api::{AgentSession, Became, InputEvent, NothingToDo, Receipt, ReceiptObject};
 use rat_things::engine::ports::{Goes, Submitted};
 use rat_things::text::Glyphs;
 use rat_things::tui::action::Place;
 use rat_things::tui::msg::{Effect, Msg, Trouble};
 use rat_things::tui::state::State;
 use rat_things::tui::update::update;
-use rat_things::tui::window::Where;
+use rat_things::tui::window::{Chunk, Where};
 
 use super::drawn::drawn;
 use super::samples::{
@@ -350,6 +350,81 @@ fn a_reader_who_scrolled_up_is_not_moved_by_what_comes() {
     let seen = open.session.clone().expect("it was seen");
     update(&mut state, looked(2, seen, turns, items));
     assert_eq!(top(&state), before);
+}
+
+#[test]
+fn times_are_told_as_ages_of_the_clock_here_and_in_utc() {
+    let mut state = list(SIZE, Glyphs::Unicode);
+    state.zone = jiff::tz::TimeZone::fixed(jiff::tz::Offset::constant(2));
+    assert!(drawn(&state, true).contains("12s ago"));
+    let mut shown = Vec::new();
+    for _ in 0..2 {
+        press(&mut state, &["T"]);
+        let page = drawn(&state, true);
+        assert!(!page.contains("12s ago"), "{page}");
+        shown.push(page);
+    }
+    // Two hours apart, and the same minute.
+    assert!(
+        shown[0].contains("01-15 10:09:48") && shown[1].contains("01-15 08:09:48"),
+        "{shown:#?}"
+    );
+    press(&mut state, &["T"]);
+    assert!(drawn(&state, true).contains("12s ago"));
+}
+
+#[test]
+fn ctrl_c_closes_a_line_that_is_typed_and_quits_only_the_second_time() {
+    let mut state = open();
+    press(&mut state, &["/", "a"]);
+    assert_eq!(press(&mut state, &["ctrl-c"]), []);
+    assert_eq!(state.place(), Place::Session);
+    assert!(drawn(&state, true).contains("ctrl-c again quits"));
+    assert_eq!(
+        press(&mut state, &["j", "ctrl-c"]),
+        [],
+        "another key was between"
+    );
+    update(&mut state, Msg::Tick(NOW_MS + 5_000));
+    assert_eq!(press(&mut state, &["ctrl-c"]), [], "that was long ago");
+    assert_eq!(press(&mut state, &["ctrl-c"]), [Effect::Quit]);
+    let mut state = open();
+    press(&mut state, &["i", "a"]);
+    press(&mut state, &["ctrl-c"]);
+    let draft = state.open.as_ref().map(|open| open.composer.field.text());
+    assert_eq!(draft, Some("a"), "a draft is kept");
+}
+
+#[test]
+fn the_place_in_the_list_is_told_of_as_many_as_are_known() {
+    let mut state = list(SIZE, Glyphs::Unicode);
+    press(&mut state, &["j"]);
+    assert!(drawn(&state, true).contains("2 of 6, newest first"));
+    let mut state = super::samples::screen(SIZE, Glyphs::Unicode);
+    let rows: Vec<_> = (0..100).map(super::samples::numbered_session).collect();
+    let chunk = |at, rows: Vec<AgentSession>| Chunk {
+        at,
+        scanned: rows.len(),
+        cursor: rows.last().map(|row| row.id.clone()),
+        rows,
+        more: true,
+    };
+    let first = Msg::Listed {
+        ticket: 1,
+        result: Ok(chunk(Where::Start, rows)),
+    };
+    update(&mut state, first);
+    assert!(drawn(&state, true).contains("1 of more than 100, newest first"));
+    let ticket = 2;
+    press(&mut state, &["G"]);
+    let rows: Vec<_> = (900..1_000).map(super::samples::numbered_session).collect();
+    let result = Ok(chunk(Where::End, rows));
+    update(&mut state, Msg::Listed { ticket, result });
+    let shown = drawn(&state, true);
+    assert!(
+        !shown.contains(" of "),
+        "how many are above is not known: {shown}"
+    );
 }
 
 #[test]
