@@ -217,7 +217,7 @@ fn a_suspended_screen_comes_back_and_fits_a_terminal_that_was_resized() {
     tmux.type_in("fg");
     tmux.keys(&["Enter"]);
     tmux.until("the screen again", |screen| {
-        screen.contains("agent    hello") && !screen.contains("fg")
+        screen.contains("agent    hello") && !screen.contains("ready>")
     });
     for (columns, rows) in [("80", "24"), ("50", "10"), ("200", "60")] {
         let resized = tmux.tmux(["resize-window", "-x", columns, "-y", rows]);
