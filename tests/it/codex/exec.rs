@@ -41,6 +41,11 @@ fn catalog_of_one() -> serde_json::Value {
 impl Home {
     /// An empty one, for this provider.
     pub(crate) fn new(base_url: &str) -> Home {
+        Home::showing(base_url, KEY)
+    }
+
+    /// An empty one that shows this token to its provider.
+    pub(crate) fn showing(base_url: &str, token: &str) -> Home {
         // Below the target directory, because Codex does not like homes below a temporary one.
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("it can be written");
         std::fs::create_dir(dir.path().join("home")).expect("it can be written");
@@ -63,7 +68,7 @@ enabled = false
 name = "stub"
 base_url = "{base_url}"
 wire_api = "responses"
-experimental_bearer_token = "{KEY}"
+experimental_bearer_token = "{token}"
 request_max_retries = 0
 stream_max_retries = 0
 stream_idle_timeout_ms = 20000
@@ -106,6 +111,12 @@ enabled = false
     /// One Turn more of a thread.
     pub(crate) async fn resume(&self, thread: &str, words: &str) -> Ran {
         let args = ["--skip-git-repo-check", "resume", thread, words];
+        self.run(Command::new(codex()), &args).await
+    }
+
+    /// The first Turn of a thread that begins where this one is.
+    pub(crate) async fn fork(&self, thread: &str, words: &str) -> Ran {
+        let args = ["--skip-git-repo-check", "fork", thread, words];
         self.run(Command::new(codex()), &args).await
     }
 

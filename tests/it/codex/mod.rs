@@ -8,6 +8,8 @@ mod installed;
 mod losses;
 /// Cancels, steers and functions.
 mod meanwhile;
+/// What stands between an agent and its provider.
+mod proxy;
 /// What does not work, and what must not leave.
 mod refusals;
 /// The model provider.

@@ -19,6 +19,7 @@ mod failure;
 mod home;
 mod process;
 mod program;
+pub mod proxy;
 mod rpc;
 mod seen;
 mod setup;

@@ -1,9 +1,13 @@
-//! From what a provider answers when it fails to one of the Agents API's turn error codes. Pure.
+//! From what a provider answers when it fails, or fails to answer, to one of the Agents API's turn error codes. Pure.
+
+use std::time::Duration;
 
 use serde_json::Value;
 
 use crate::api::{Secret, TurnErrorCode, Words};
+use crate::backend::key::KeyError;
 use crate::backend::model::scrub::scrub;
+use crate::backend::outbound::causes;
 use crate::engine::ports::ModelError;
 
 /// A provider's message is cut to this.
@@ -217,6 +221,97 @@ fn asked_in_words(message: &str) -> Option<u64> {
     };
     // Rounding up: a wait may be longer than asked, never shorter. Casts of floats saturate.
     Some((number * factor).ceil() as u64)
+}
+
+/// The error to report when a connection can't be made or breaks.
+pub fn connection(error: reqwest::Error) -> ModelError {
+    let error = error.without_url();
+    if error.is_builder() {
+        return failed(TurnErrorCode::InvalidRequest, false, causes(&error));
+    }
+    let doing = if error.is_connect() {
+        "the model provider could not be reached"
+    } else {
+        "the connection to the model provider broke"
+    };
+    failed(
+        TurnErrorCode::ConnectionFailed,
+        true,
+        format!("{doing}: {}", causes(&error)),
+    )
+}
+
+/// The error to report when nothing came for so long.
+pub fn idle(after: Duration) -> ModelError {
+    failed(
+        TurnErrorCode::RequestTimeout,
+        true,
+        format!(
+            "nothing came from the model provider for {} ms",
+            after.as_millis()
+        ),
+    )
+}
+
+/// An error in our own words.
+pub fn failed(code: TurnErrorCode, retryable: bool, message: String) -> ModelError {
+    ModelError {
+        code: code.as_str().to_owned(),
+        message: bounded(&message),
+        retryable,
+        retry_after_ms: None,
+    }
+}
+
+impl From<KeyError> for ModelError {
+    fn from(error: KeyError) -> Self {
+        failed(
+            TurnErrorCode::AuthenticationError,
+            false,
+            format!("no key for the model provider: {error}"),
+        )
+    }
+}
+
+/// The error to report when bytes of an answer were lost.
+pub fn garbled() -> ModelError {
+    failed(
+        TurnErrorCode::ServerError,
+        true,
+        "the model provider sent something that can't be read".to_owned(),
+    )
+}
+
+/// The error to report when an answer passes a bound.
+pub fn too_large(message: String) -> ModelError {
+    failed(TurnErrorCode::ServerError, false, message)
+}
+
+/// The error to report when an answer ends before it is complete.
+pub fn cut_off() -> ModelError {
+    failed(
+        TurnErrorCode::ConnectionFailed,
+        true,
+        "the connection to the model provider ended before its answer was complete".to_owned(),
+    )
+}
+
+/// The error to report when a server answers at once that was asked for a stream, and the stream is needed.
+pub fn no_stream() -> ModelError {
+    failed(
+        TurnErrorCode::InvalidRequest,
+        false,
+        "the model provider does not stream its answer, which this agent needs".to_owned(),
+    )
+}
+
+/// The error to report when an answer quotes the key that it was asked for with.
+pub fn key_in_answer() -> ModelError {
+    failed(
+        TurnErrorCode::ServerError,
+        false,
+        "the model provider's answer holds its key; it was not passed on".to_owned(),
+    )
 }
 
 #[cfg(test)]

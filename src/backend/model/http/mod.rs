@@ -4,29 +4,23 @@
 //! (`include`, `prompt_cache_key`, `phase`) are sent until the server refuses one by name; from then on this model does without it.
 
 mod address;
-mod events;
-mod failure;
+pub(in crate::backend) mod caller;
+pub(in crate::backend) mod events;
+pub(in crate::backend) mod failure;
 mod request;
 mod stream;
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
-use reqwest::{Client, Response, Url};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 
-use self::failure::Complaint;
-use crate::api::{Secret, TurnErrorCode, Words};
-use crate::backend::key::{KeyError, KeySource, Keys};
-use crate::backend::outbound::{self, causes, shown};
-use crate::backend::retry_after;
+use self::caller::{Caller, Posted};
+use crate::api::TurnErrorCode;
+use crate::backend::key::KeySource;
 use crate::engine::ports::{Model, ModelError, ModelRequest, ModelStream};
-
-/// A failed answer is read up to this.
-const FAILURE_LIMIT_BYTES: usize = 64 << 10;
 
 /// Where and how to call.
 #[derive(Clone, Debug)]
@@ -78,11 +72,7 @@ pub enum HttpModelError {
 
 /// A model behind a server.
 pub struct HttpModel {
-    client: Client,
-    url: Url,
-    name: String,
-    keys: Keys,
-    idle: Duration,
+    caller: Caller,
     /// Optional fields that the server refused.
     without: Mutex<BTreeSet<&'static str>>,
 }
@@ -90,93 +80,39 @@ pub struct HttpModel {
 impl HttpModel {
     /// Prepares the client; nothing is sent, and no key is read.
     pub fn new(options: HttpOptions) -> Result<HttpModel, HttpModelError> {
-        let url = address::endpoint(&options.base_url)?;
-        let name = shown(&options.base_url);
-        let client = outbound::client(&url, options.connect_timeout_ms)
-            .build()
-            .map_err(|error| HttpModelError::Client {
-                url: name.clone(),
-                reason: causes(&error),
-            })?;
         Ok(HttpModel {
-            client,
-            url,
-            name,
-            keys: Keys::new(options.key),
-            idle: Duration::from_millis(options.idle_timeout_ms),
+            caller: Caller::new(options)?,
             without: Mutex::default(),
         })
     }
 
     /// One answer with a good status, or the error to report.
-    async fn open(&self, request: &ModelRequest) -> Result<(Response, Option<Secret>), ModelError> {
-        let mut key = self.keys.get().await?;
-        let mut renewed = false;
+    async fn open(&self, request: &ModelRequest) -> Result<Posted, ModelError> {
+        let headers = HeaderMap::from_iter([
+            (ACCEPT, HeaderValue::from_static("text/event-stream")),
+            (CONTENT_TYPE, HeaderValue::from_static("application/json")),
+        ]);
         loop {
-            let response = self.send(request, key.as_ref()).await?;
-            if response.status().is_success() {
-                return Ok((response, key));
+            let posted = self.caller.post(&headers, self.body(request)?).await?;
+            let status = posted.response.status().as_u16();
+            if posted.response.status().is_success() {
+                return Ok(posted);
             }
-            if response.status() == 401
-                && !std::mem::replace(&mut renewed, true)
-                && let Some(refused) = &key
-                && let Some(other) = self.keys.renew(refused).await?
-            {
-                key = Some(other);
+            let failed = self.caller.failed(posted).await;
+            if matches!(status, 400 | 422) && self.give_up_field(&failed.body) {
                 continue;
             }
-            let status = response.status().as_u16();
-            let retry_after_ms = retry_after::retry_after_ms(response.headers());
-            let body = self.failed_body(response).await;
-            if matches!(status, 400 | 422) && self.give_up_field(&body) {
-                continue;
-            }
-            return Err(Complaint::of_body(status, &body).error(key.as_ref(), retry_after_ms));
-        }
-    }
-
-    async fn send(
-        &self,
-        request: &ModelRequest,
-        key: Option<&Secret>,
-    ) -> Result<Response, ModelError> {
-        let mut post = self
-            .client
-            .post(self.url.clone())
-            .header(ACCEPT, "text/event-stream")
-            .header(CONTENT_TYPE, "application/json")
-            .body(self.body(request)?);
-        if let Some(key) = key {
-            post = post.bearer_auth(key.reveal());
-        }
-        match tokio::time::timeout(self.idle, post.send()).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(connection(error)),
-            Err(_) => Err(idle(self.idle)),
+            return Err(failed.error());
         }
     }
 
     fn body(&self, request: &ModelRequest) -> Result<Bytes, ModelError> {
         let without = self.without.lock().unwrap_or_else(PoisonError::into_inner);
         let body = request::body(request, &without);
-        body.map(Bytes::from).map_err(|error| ModelError {
-            code: TurnErrorCode::InternalError.to_string(),
-            message: format!("the request can't be written: {error}"),
-            retryable: false,
-            retry_after_ms: None,
+        body.map(Bytes::from).map_err(|error| {
+            let message = format!("the request can't be written: {error}");
+            failure::failed(TurnErrorCode::InternalError, false, message)
         })
-    }
-
-    async fn failed_body(&self, mut response: Response) -> String {
-        let mut body = Vec::new();
-        while let Ok(Ok(Some(chunk))) = tokio::time::timeout(self.idle, response.chunk()).await {
-            body.extend_from_slice(&chunk);
-            if body.len() >= FAILURE_LIMIT_BYTES {
-                body.truncate(FAILURE_LIMIT_BYTES);
-                break;
-            }
-        }
-        String::from_utf8_lossy(&body).into_owned()
     }
 
     /// Whether the answer names an optional field that was sent; it is not sent any more.
@@ -188,7 +124,7 @@ impl HttpModel {
         if let Some(field) = named {
             tracing::info!(
                 field,
-                server = self.name,
+                server = self.caller.name(),
                 "the model server refuses this field; going on without it"
             );
             without.insert(field);
@@ -200,72 +136,22 @@ impl HttpModel {
 #[async_trait]
 impl Model for HttpModel {
     async fn call(&self, request: ModelRequest) -> Result<ModelStream, ModelError> {
-        let (response, key) = self.open(&request).await?;
+        let Posted { response, key } = self.open(&request).await?;
         let kind = response.headers().get(CONTENT_TYPE).cloned();
         let kind = kind
             .as_ref()
             .map_or("", |kind: &HeaderValue| kind.to_str().unwrap_or_default());
         if kind.starts_with("text/html") {
-            return Err(failed(
-                TurnErrorCode::InvalidRequest,
-                false,
-                format!("{} answered with a web page: is base_url right?", self.name),
-            ));
+            return Err(self.caller.web_page());
         }
+        let idle = self.caller.idle();
         if kind.starts_with("application/json") {
-            return stream::whole(response, key, self.idle).await;
+            return stream::whole(response, key, idle).await;
         }
-        Ok(stream::events(response, key, self.idle))
+        Ok(stream::events(response, key, idle))
     }
 
     fn name(&self) -> String {
-        self.name.clone()
-    }
-}
-
-fn connection(error: reqwest::Error) -> ModelError {
-    let error = error.without_url();
-    if error.is_builder() {
-        return failed(TurnErrorCode::InvalidRequest, false, causes(&error));
-    }
-    let doing = if error.is_connect() {
-        "the model provider could not be reached"
-    } else {
-        "the connection to the model provider broke"
-    };
-    failed(
-        TurnErrorCode::ConnectionFailed,
-        true,
-        format!("{doing}: {}", causes(&error)),
-    )
-}
-
-fn idle(after: Duration) -> ModelError {
-    failed(
-        TurnErrorCode::RequestTimeout,
-        true,
-        format!(
-            "nothing came from the model provider for {} ms",
-            after.as_millis()
-        ),
-    )
-}
-
-fn failed(code: TurnErrorCode, retryable: bool, message: String) -> ModelError {
-    ModelError {
-        code: code.as_str().to_owned(),
-        message: failure::bounded(&message),
-        retryable,
-        retry_after_ms: None,
-    }
-}
-
-impl From<KeyError> for ModelError {
-    fn from(error: KeyError) -> Self {
-        failed(
-            TurnErrorCode::AuthenticationError,
-            false,
-            format!("no key for the model provider: {error}"),
-        )
+        self.caller.name().to_owned()
     }
 }

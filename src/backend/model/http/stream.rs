@@ -9,8 +9,8 @@ use reqwest::Response;
 use serde_json::Value;
 
 use super::events::{Broken, Reader};
-use super::{connection, failed, idle};
-use crate::api::{Secret, TurnErrorCode};
+use super::failure::{connection, cut_off, garbled, idle, too_large};
+use crate::api::Secret;
 use crate::backend::sse;
 use crate::engine::ports::{ModelError, ModelEvent, ModelStream};
 
@@ -133,24 +133,4 @@ fn broken_error(broken: Broken, key: Option<&Secret>) -> ModelError {
         Broken::Failed(complaint) => complaint.error(key, None),
         Broken::Garbled => garbled(),
     }
-}
-
-fn garbled() -> ModelError {
-    failed(
-        TurnErrorCode::ServerError,
-        true,
-        "the model provider sent something that can't be read".to_owned(),
-    )
-}
-
-fn too_large(message: String) -> ModelError {
-    failed(TurnErrorCode::ServerError, false, message)
-}
-
-fn cut_off() -> ModelError {
-    failed(
-        TurnErrorCode::ConnectionFailed,
-        true,
-        "the connection to the model provider ended before its answer was complete".to_owned(),
-    )
 }

@@ -34,6 +34,11 @@ impl Gate {
             .expect("the gate is here");
     }
 
+    /// Whether an answer has come this far.
+    pub(crate) fn was_reached(&self) -> bool {
+        self.0.borrow().reached
+    }
+
     /// Waits until it is open.
     pub(super) async fn pass(&self) {
         let mut at = self.0.subscribe();
@@ -78,7 +83,10 @@ pub(super) enum End {
 
 /// The answer to one request.
 pub(crate) struct Answer {
-    pub(super) refused: Option<(u16, Value)>,
+    /// Status, media type and body, in place of a stream.
+    pub(super) whole: Option<(u16, &'static str, String)>,
+    /// Bytes of a stream as they are, in place of events.
+    pub(super) raw: Vec<Vec<u8>>,
     pub(super) steps: Vec<Step>,
     pub(super) end: End,
     /// Tokens read, of those from a cache, tokens written, of those for reasoning.
@@ -89,7 +97,8 @@ impl Answer {
     /// An answer without an output, to be added to.
     pub(crate) fn new() -> Answer {
         Answer {
-            refused: None,
+            whole: None,
+            raw: Vec::new(),
             steps: Vec::new(),
             end: End::Completed,
             tokens: [100, 0, 10, 0],
@@ -99,8 +108,21 @@ impl Answer {
     /// A refusal in place of a stream.
     pub(crate) fn fails(status: u16, kind: &str, message: &str) -> Answer {
         let error = json!({"error": {"type": kind, "code": kind, "message": message}});
+        Answer::whole(status, "application/json", &error.to_string())
+    }
+
+    /// Anything in place of a stream.
+    pub(crate) fn whole(status: u16, kind: &'static str, body: &str) -> Answer {
         Answer {
-            refused: Some((status, error)),
+            whole: Some((status, kind, body.to_owned())),
+            ..Answer::new()
+        }
+    }
+
+    /// A stream of these bytes, each piece in a packet of its own.
+    pub(crate) fn raw<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Answer {
+        Answer {
+            raw: pieces.into_iter().map(<[u8]>::to_vec).collect(),
             ..Answer::new()
         }
     }

@@ -20,7 +20,7 @@ use axum::extract::State;
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
-use futures_util::{StreamExt, stream};
+use futures_util::stream;
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
@@ -42,6 +42,7 @@ pub(crate) struct Stub {
     /// What a client is configured with.
     pub(crate) base_url: String,
     asked: watch::Receiver<Vec<Asked>>,
+    left: watch::Receiver<usize>,
     _stop: oneshot::Sender<Infallible>,
 }
 
@@ -61,11 +62,13 @@ impl Stub {
     /// Decides on each answer by the request: what it says does not depend on how often it is asked, or by which process.
     pub(crate) async fn playing(script: impl FnMut(&Asked) -> Answer + Send + 'static) -> Stub {
         let (tell, asked) = watch::channel(Vec::new());
+        let (leave, left) = watch::channel(0);
         let (stop, stopped) = oneshot::channel::<Infallible>();
         let (bound, address) = oneshot::channel();
         let state = Arc::new(Playing {
             script: Mutex::new(Box::new(script)),
             tell,
+            left: leave,
         });
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -90,6 +93,7 @@ impl Stub {
         Stub {
             base_url: format!("http://{address}/v1"),
             asked,
+            left,
             _stop: stop,
         }
     }
@@ -109,6 +113,16 @@ impl Stub {
             .expect("the provider lives as long as this");
         all[number - 1].clone()
     }
+
+    /// Waits until so many clients have gone away before their answer's end.
+    pub(crate) async fn left(&self, clients: usize) {
+        let mut left = self.left.clone();
+        let gone = left.wait_for(|left| *left >= clients);
+        tokio::time::timeout(PATIENCE, gone)
+            .await
+            .expect("the client goes away")
+            .expect("the provider lives as long as this");
+    }
 }
 
 /// Connections end with the runtime that they are served by.
@@ -123,6 +137,7 @@ async fn accept(listener: TcpListener, router: Router) {
 struct Playing {
     script: Mutex<Script>,
     tell: watch::Sender<Vec<Asked>>,
+    left: watch::Sender<usize>,
 }
 
 async fn serve(State(state): State<Arc<Playing>>, parts: Parts, body: Bytes) -> Response {
@@ -146,24 +161,51 @@ async fn serve(State(state): State<Arc<Playing>>, parts: Parts, body: Bytes) -> 
         (asked, answer)
     };
     let (status, kind, frames) = wire::frames(answer, asked.number);
-    let bytes = stream::iter(frames).filter_map(|frame| async {
-        match frame {
-            Frame::Bytes(bytes) => Some(Ok(Bytes::from(bytes))),
-            Frame::Until(gate) => {
-                gate.pass().await;
-                None
-            }
-            // The connection ends without the end of the body, after what was said before has left.
-            Frame::Cut => {
-                tokio::task::yield_now().await;
-                Some(Err(std::io::Error::other("cut, as the script says")))
-            }
-            Frame::Silence => std::future::pending().await,
-        }
+    let sending = Sending {
+        frames: frames.into_iter(),
+        state,
+    };
+    let bytes = stream::unfold(sending, |mut sending| async {
+        let piece = sending.next().await?;
+        // A pause before each is what makes them packets of their own.
+        tokio::task::yield_now().await;
+        Some((piece, sending))
     });
     Response::builder()
         .status(StatusCode::from_u16(status).expect("the script names a status"))
         .header("content-type", kind)
         .body(Body::from_stream(bytes))
         .expect("these are headers")
+}
+
+/// What is left of an answer.
+struct Sending {
+    frames: std::vec::IntoIter<Frame>,
+    state: Arc<Playing>,
+}
+
+impl Sending {
+    async fn next(&mut self) -> Option<std::io::Result<Bytes>> {
+        loop {
+            match self.frames.next()? {
+                Frame::Bytes(bytes) => return Some(Ok(Bytes::from(bytes))),
+                Frame::Until(gate) => gate.pass().await,
+                // The connection ends without the end of the body, after what was said before has left.
+                Frame::Cut => return Some(Err(std::io::Error::other("cut, as the script says"))),
+                Frame::Silence => {
+                    // Until the client goes away.
+                    self.frames = vec![Frame::Silence].into_iter();
+                    return std::future::pending().await;
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Sending {
+    fn drop(&mut self) {
+        if self.frames.len() > 0 {
+            self.state.left.send_modify(|left| *left += 1);
+        }
+    }
 }

@@ -14,9 +14,17 @@ pub(super) enum Frame {
 
 /// Status, media type and what follows, for the request of this number.
 pub(super) fn frames(answer: Answer, number: usize) -> (u16, &'static str, Vec<Frame>) {
-    if let Some((status, error)) = answer.refused {
-        let body = vec![Frame::Bytes(error.to_string().into_bytes())];
-        return (status, "application/json", body);
+    if let Some((status, kind, body)) = answer.whole {
+        return (status, kind, vec![Frame::Bytes(body.into_bytes())]);
+    }
+    if !answer.raw.is_empty() {
+        let mut frames: Vec<Frame> = answer.raw.into_iter().map(Frame::Bytes).collect();
+        frames.extend(match answer.end {
+            End::Cut => Some(Frame::Cut),
+            End::Silence => Some(Frame::Silence),
+            End::Completed | End::Failed { .. } => None,
+        });
+        return (200, "text/event-stream", frames);
     }
     let id = format!("resp_{number}");
     let mut frames = vec![event(

@@ -1,0 +1,162 @@
+//! Takes connections and requests: how many, how large, how slow, and whose.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Request, State};
+use axum::http::Method;
+use axum::http::request::Parts;
+use axum::response::Response;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::admission::{FromProxy, Pass};
+use super::answer::{self, Refusal};
+use super::{Shared, relay, request};
+use crate::backend::model::http::failure;
+
+/// Connections at a time. An agent opens one for each model call, and so does each of its sub-agents.
+const CONNECTIONS_MAX: usize = 256;
+/// A request's body may not be larger: a long history with its images.
+const REQUEST_LIMIT_BYTES: usize = 64 << 20;
+/// So long a connection may take to say what it wants.
+const HEAD_PATIENCE: Duration = Duration::from_secs(10);
+/// So long a request's body may take, all of it. It comes from this machine.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
+/// After a failure that is not one connection's own (no file descriptor is left) nothing is accepted for so long.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Serves until it is aborted, which ends every connection.
+pub(super) async fn serve(listener: TcpListener, shared: Arc<Shared>) {
+    let router = Router::new().fallback(take).with_state(shared);
+    let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let mut open = JoinSet::new();
+    loop {
+        let Ok(place) = Arc::clone(&room).acquire_owned().await else {
+            return;
+        };
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                tracing::warn!(%error, "no connection of an agent can be accepted now");
+                tokio::time::sleep(PAUSE).await;
+                continue;
+            }
+        };
+        // Events are small, and each is waited for.
+        let _ = stream.set_nodelay(true);
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_PATIENCE)
+            .serve_connection(
+                TokioIo::new(stream),
+                TowerToHyperService::new(router.clone()),
+            );
+        open.spawn(async move {
+            if let Err(error) = connection.await {
+                tracing::debug!(%error, "a connection of an agent broke");
+            }
+            drop(place);
+        });
+        while open.try_join_next().is_some() {}
+    }
+}
+
+async fn take(State(shared): State<Arc<Shared>>, asked: Request) -> Response {
+    let (parts, body) = asked.into_parts();
+    match admit(&shared, &parts) {
+        Err(refusal) => refusal.response(),
+        Ok(pass) => tokio::select! {
+            () = pass.ended() => Refusal::Ended.response(),
+            response = relayed(&shared, &pass, &parts, body) => response.unwrap_or_else(Refusal::response),
+        },
+    }
+}
+
+/// Decided before a byte of the body is read.
+fn admit(shared: &Shared, parts: &Parts) -> Result<Arc<Pass>, Refusal> {
+    if parts.method != Method::POST || parts.uri.path() != "/v1/responses" {
+        return Err(Refusal::NoSuchPlace);
+    }
+    let token = request::token(&parts.headers).unwrap_or_default();
+    shared.door.open(token).map_err(Refusal::Shut)
+}
+
+async fn relayed(
+    shared: &Arc<Shared>,
+    pass: &Arc<Pass>,
+    parts: &Parts,
+    body: Body,
+) -> Result<Response, Refusal> {
+    let body = read(body).await?;
+    let outputs = request::outputs(&body).ok_or(Refusal::NoRequest)?;
+    if !pass.spend() {
+        return Ok(refused(pass, &answer::spent(), None).await);
+    }
+    let posted = match shared
+        .caller
+        .post(&request::forwarded(&parts.headers), body)
+        .await
+    {
+        Ok(posted) => posted,
+        Err(error) => return Ok(refused(pass, &error, None).await),
+    };
+    if !posted.response.status().is_success() {
+        let failed = shared.caller.failed(posted).await;
+        return Ok(refused(pass, &failed.error(), Some(failed.status)).await);
+    }
+    let kind = posted.response.headers().get(reqwest::header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    if kind.starts_with("text/html") {
+        return Ok(refused(pass, &shared.caller.web_page(), None).await);
+    }
+    if kind.starts_with("application/json") {
+        // An agent that asks for a stream could not read it.
+        return Ok(refused(pass, &failure::no_stream(), None).await);
+    }
+    let thread = request::thread(&parts.headers);
+    let opened = FromProxy::Opened {
+        thread: thread.clone(),
+        outputs,
+    };
+    pass.tell(opened).await.map_err(|_| Refusal::Ended)?;
+    Ok(relay::answer(
+        posted,
+        Arc::clone(pass),
+        thread,
+        shared.caller.idle(),
+    ))
+}
+
+/// Tells the harness why, then the agent.
+async fn refused(
+    pass: &Pass,
+    error: &crate::engine::ports::ModelError,
+    status: Option<u16>,
+) -> Response {
+    tracing::debug!(
+        session = pass.session(),
+        code = error.code,
+        ?status,
+        "a model call failed"
+    );
+    match pass.tell(FromProxy::Failed(error.clone())).await {
+        Ok(()) => answer::failed(error, status),
+        Err(_) => Refusal::Ended.response(),
+    }
+}
+
+async fn read(body: Body) -> Result<Bytes, Refusal> {
+    let all = axum::body::to_bytes(body, REQUEST_LIMIT_BYTES);
+    match tokio::time::timeout(BODY_PATIENCE, all).await {
+        Err(_) => Err(Refusal::TooSlow),
+        // A body that breaks off is answered as well, though nobody may be there to read it.
+        Ok(read) => read.map_err(|_| Refusal::TooLarge),
+    }
+}

@@ -1,0 +1,177 @@
+//! What is read of an agent's request, and what of it goes on. Pure.
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName};
+use serde_json::{Map, Value};
+
+/// Header fields that go on to the provider. No credential is among them, and nothing that describes this machine.
+const GO_ON: [HeaderName; 6] = [
+    ACCEPT,
+    CONTENT_TYPE,
+    HeaderName::from_static("openai-beta"),
+    // What a provider finds the same conversation by, to use its cache.
+    HeaderName::from_static("session-id"),
+    HeaderName::from_static("thread-id"),
+    HeaderName::from_static("x-client-request-id"),
+];
+
+/// Output items of kinds that the provider works out itself: no agent acts on them.
+const BY_PROVIDER: [&str; 5] = [
+    "code_interpreter_call",
+    "file_search_call",
+    "image_generation_call",
+    "mcp_call",
+    "web_search_call",
+];
+
+/// What goes on of a request's head. It is asked for without compression, because what is packed can't be witnessed.
+pub fn forwarded(headers: &HeaderMap) -> HeaderMap {
+    let named = |name: &HeaderName| Some((name.clone(), headers.get(name)?.clone()));
+    GO_ON.iter().filter_map(named).collect()
+}
+
+/// The token of a request.
+pub fn token(headers: &HeaderMap) -> Option<&str> {
+    let value = headers.get(reqwest::header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then_some(token.trim())
+}
+
+/// The agent's own name for the conversation.
+pub fn thread(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get("thread-id")?.to_str().ok()?;
+    Some(value.to_owned())
+}
+
+/// What of a request's input tells the model how its calls ended, oldest first. `None`: the body is no request.
+pub fn outputs(body: &[u8]) -> Option<Vec<Value>> {
+    let mut asked: Map<String, Value> = serde_json::from_slice(body).ok()?;
+    let mut items = match asked.remove("input") {
+        Some(Value::Array(items)) => items,
+        // A request may hold text alone.
+        Some(Value::String(_)) | None => return Some(Vec::new()),
+        Some(_) => return None,
+    };
+    items.retain(|item| kind(item).ends_with("_output"));
+    Some(items)
+}
+
+/// What an output item of the model asks of its agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asks {
+    /// To act.
+    Call,
+    /// To be kept for the next request.
+    Reasoning,
+    /// Nothing.
+    Nothing,
+}
+
+/// Kinds of calls that nobody knows yet count as calls.
+pub fn asks(item: &Value) -> Asks {
+    match kind(item) {
+        "reasoning" => Asks::Reasoning,
+        kind if kind.ends_with("_call") && !BY_PROVIDER.contains(&kind) => Asks::Call,
+        _ => Asks::Nothing,
+    }
+}
+
+fn kind(item: &Value) -> &str {
+    item["type"].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use pretty_assertions::assert_eq;
+    use reqwest::header::HeaderValue;
+    use serde_json::json;
+
+    use super::*;
+
+    fn headers(all: &[(&'static str, &'static str)]) -> HeaderMap {
+        all.iter()
+            .map(|(name, value)| {
+                (
+                    HeaderName::from_static(name),
+                    HeaderValue::from_static(value),
+                )
+            })
+            .collect()
+    }
+
+    #[test]
+    fn only_what_is_known_to_be_harmless_goes_on() {
+        let asked = headers(&[
+            ("authorization", "Bearer t"),
+            ("cookie", "c"),
+            ("host", "127.0.0.1:1"),
+            ("accept-encoding", "gzip"),
+            ("x-codex-turn-metadata", "{\"cwd\":\"/here\"}"),
+            ("content-type", "application/json"),
+            ("thread-id", "t1"),
+        ]);
+        let expect = headers(&[("content-type", "application/json"), ("thread-id", "t1")]);
+        assert_eq!(forwarded(&asked), expect);
+        assert_eq!(
+            (token(&asked), thread(&asked).as_deref()),
+            (Some("t"), Some("t1"))
+        );
+    }
+
+    #[test]
+    fn a_token_is_a_bearers() {
+        for (value, expect) in [
+            ("Bearer abc", Some("abc")),
+            ("bearer  abc ", Some("abc")),
+            ("Basic abc", None),
+            ("abc", None),
+        ] {
+            assert_eq!(
+                token(&headers(&[("authorization", value)])),
+                expect,
+                "{value}"
+            );
+        }
+        assert_eq!(token(&HeaderMap::new()), None);
+    }
+
+    #[test]
+    fn ends_of_calls_are_found_among_other_input() {
+        let output = json!({"type": "function_call_output", "call_id": "c1", "output": "x"});
+        let custom = json!({"type": "custom_tool_call_output", "call_id": "c2", "output": "y"});
+        let body =
+            json!({"model": "m", "input": [{"type": "message"}, output, {"role": "user"}, custom]});
+        assert_eq!(
+            outputs(body.to_string().as_bytes()),
+            Some(vec![output, custom])
+        );
+        for (body, expect) in [
+            ("{}", Some(vec![])),
+            (r#"{"input":"hi"}"#, Some(vec![])),
+            ("[]", None),
+            ("{\"input\":[", None),
+            (r#"{"input":7}"#, None),
+            ("", None),
+        ] {
+            assert_eq!(outputs(body.as_bytes()), expect, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_an_agent_would_act_on_is_a_call_and_so_is_what_nobody_knows() {
+        for (kind, expect) in [
+            ("function_call", Asks::Call),
+            ("custom_tool_call", Asks::Call),
+            ("local_shell_call", Asks::Call),
+            ("tool_search_call", Asks::Call),
+            ("teleport_call", Asks::Call),
+            ("web_search_call", Asks::Nothing),
+            ("message", Asks::Nothing),
+            ("reasoning", Asks::Reasoning),
+        ] {
+            assert_eq!(asks(&json!({"type": kind})), expect, "{kind}");
+        }
+        assert_eq!(asks(&json!({})), Asks::Nothing);
+    }
+}
