@@ -1,5 +1,7 @@
 //! The harness `codex`: the real Codex against a model provider on loopback.
 
+/// What Codex keeps of a conversation, moved from home to home.
+mod checkpoint;
 /// A home of Codex, and Turns in it without a harness.
 mod exec;
 /// The Codex that tests/codex/install puts below the target directory.

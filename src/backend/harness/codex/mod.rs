@@ -13,6 +13,7 @@
 //! The surprising part: a process is fed from what the engine recorded. What it keeps itself is a directory that may vanish at any moment.
 
 mod calls;
+pub mod checkpoint;
 mod config;
 pub mod exec;
 mod failure;

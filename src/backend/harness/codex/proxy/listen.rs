@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::http::Method;
 use axum::http::request::Parts;
@@ -153,6 +153,10 @@ async fn refused(
 }
 
 async fn read(body: Body) -> Result<Bytes, Refusal> {
+    // Whoever announces too much is not waited for.
+    if body.size_hint().lower() > REQUEST_LIMIT_BYTES as u64 {
+        return Err(Refusal::TooLarge);
+    }
     let all = axum::body::to_bytes(body, REQUEST_LIMIT_BYTES);
     match tokio::time::timeout(BODY_PATIENCE, all).await {
         Err(_) => Err(Refusal::TooSlow),

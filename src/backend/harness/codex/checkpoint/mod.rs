@@ -1,0 +1,192 @@
+//! The agent's own state, saved and put back: the files in which Codex keeps a conversation, and nothing else of its home.
+//!
+//! Codex appends whole lines to one file per thread and never makes them durable; forks and sub-agents have files of their own that refer to
+//! the first one by its bytes. Any whole lines from the beginning are a good state. So a checkpoint is the closure of a thread's
+//! files, each cut after its last whole line, in segments that are named by what they hold: what did not change since the
+//! last checkpoint has the same names and is stored once. The [`Manifest`] says what belongs where, of which version, and which revision of
+//! the Session it was taken at.
+//!
+//! It is a cache. What is missing, damaged or of another version is refused by name, and the caller begins anew from what it recorded.
+
+mod closure;
+mod home;
+mod manifest;
+mod rollout;
+mod segments;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::Path;
+
+use bytes::Bytes;
+
+pub use self::manifest::{Manifest, SavedFile, SavedSegment};
+pub use self::segments::Segment;
+
+/// More than this is not kept: a conversation of this size is begun anew from what was recorded.
+pub const LIMIT_BYTES: u64 = 256 << 20;
+
+/// What is to be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// What belongs where.
+    pub manifest: Manifest,
+    /// The segments that were not known before, in the order of the manifest. They must be stored before it.
+    pub new: Vec<Segment>,
+}
+
+/// Why there is no checkpoint. The conversation itself is whole: it goes on from what was recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum TakeError {
+    /// The home has no such thread, or not one whole line of it.
+    #[error("the agent has saved nothing of thread {thread}")]
+    NothingThere {
+        /// The thread.
+        thread: String,
+    },
+    /// A file refers to bytes that are not there.
+    #[error("the agent's files of thread {thread} do not fit together: {reason}")]
+    Incomplete {
+        /// The thread.
+        thread: String,
+        /// What does not fit.
+        reason: String,
+    },
+    /// It is larger than [`LIMIT_BYTES`].
+    #[error("the agent's files of thread {thread} are too large to be kept: {size_bytes} bytes")]
+    TooLarge {
+        /// The thread.
+        thread: String,
+        /// Their size.
+        size_bytes: u64,
+    },
+    /// The home can't be read: the operator must look at the disk.
+    #[error("the agent's files can't be read: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Why a checkpoint can't be used. Nothing was put back, or not all of it: the home is to be thrown away.
+#[derive(Debug, thiserror::Error)]
+pub enum RestoreError {
+    /// It was taken by another version of Codex, which need not read what this one wrote.
+    #[error("the checkpoint is of Codex {found}, and this is Codex {wanted}")]
+    OtherVersion {
+        /// What wrote it.
+        found: String,
+        /// What would read it.
+        wanted: String,
+    },
+    /// A segment is not there.
+    #[error("segment {digest} of the checkpoint is missing")]
+    Missing {
+        /// Its name.
+        digest: String,
+    },
+    /// It does not hold what it was made of.
+    #[error("the checkpoint is damaged: {reason}")]
+    Damaged {
+        /// What does not fit.
+        reason: String,
+    },
+    /// The home can't be written: the operator must look at the disk.
+    #[error("the agent's files can't be put back: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Reads what the home has of a thread now, while its agent may go on writing.
+///
+/// `version` is the Codex that wrote it, `revision` the Session's revision that it stands for. Segments whose names are in `known` are stored
+/// already.
+pub fn take(
+    home: &Path,
+    thread: &str,
+    version: &str,
+    revision: u64,
+    known: &BTreeSet<String>,
+) -> Result<Taken, TakeError> {
+    let nothing = || TakeError::NothingThere {
+        thread: thread.to_owned(),
+    };
+    let heads = home::heads(home)?;
+    let chosen = closure::of(&heads, thread).map_err(|broken| broken.of(thread))?;
+    if chosen.is_empty() {
+        return Err(nothing());
+    }
+    let mut files = Vec::new();
+    let mut lengths = Vec::new();
+    let mut new = Vec::new();
+    let mut seen = known.clone();
+    let mut size_bytes = 0;
+    // Whoever refers to bytes is read before them: they were written first, so they are there by then.
+    for head in chosen {
+        let mut bytes = home::read(home, &head.path)?;
+        bytes.truncate(rollout::whole_lines(&bytes).len());
+        size_bytes += bytes.len() as u64;
+        if size_bytes > LIMIT_BYTES {
+            return Err(TakeError::TooLarge {
+                thread: thread.to_owned(),
+                size_bytes,
+            });
+        }
+        lengths.push((head, bytes.len() as u64));
+        let segments = segments::split(&bytes)?;
+        files.push(SavedFile {
+            path: head.path.clone(),
+            segments: segments
+                .iter()
+                .map(|segment| segment.saved.clone())
+                .collect(),
+        });
+        let mut is_new = |segment: &Segment| seen.insert(segment.saved.blob.sha256.clone());
+        new.extend(segments.into_iter().filter(&mut is_new));
+    }
+    closure::check(lengths.into_iter(), thread).map_err(|broken| broken.of(thread))?;
+    let manifest = Manifest::new(version, thread, revision, files);
+    Ok(Taken { manifest, new })
+}
+
+/// Puts a thread back into a home that has none of it. `segments` are what [`Manifest::blobs`] names, as they were given by [`take`]; `version` is the Codex that will read it.
+pub fn restore(
+    manifest: &Manifest,
+    segments: &BTreeMap<String, Bytes>,
+    version: &str,
+    home: &Path,
+) -> Result<(), RestoreError> {
+    if manifest.version != version {
+        return Err(RestoreError::OtherVersion {
+            found: manifest.version.clone(),
+            wanted: version.to_owned(),
+        });
+    }
+    manifest.check()?;
+    // All of it is looked at before any of it is written.
+    let mut files = Vec::new();
+    for file in &manifest.files {
+        files.push((file, segments::join(&file.segments, segments)?));
+    }
+    let heads: Vec<_> = files
+        .iter()
+        .filter_map(|(file, bytes)| rollout::head(&file.path, bytes))
+        .collect();
+    if heads.len() != files.len() {
+        return Err(damaged("a file does not begin as the agent's files do"));
+    }
+    let lengths = heads
+        .iter()
+        .zip(&files)
+        .map(|(head, (_, bytes))| (head, bytes.len() as u64));
+    closure::check(lengths, &manifest.thread).map_err(|broken| damaged(&broken.0))?;
+    for (file, bytes) in &files {
+        home::write(home, &file.path, bytes)?;
+    }
+    Ok(())
+}
+
+fn damaged(reason: &str) -> RestoreError {
+    RestoreError::Damaged {
+        reason: reason.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
