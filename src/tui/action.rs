@@ -493,7 +493,10 @@ mod tests {
     fn letters_are_text_where_text_is_typed() {
         assert_eq!(find(Place::Composer, "q", false), None);
         assert_eq!(find(Place::Composer, "?", false), None);
-        assert_eq!(find(Place::Composer, "ctrl-c", false), Some(Action::Quit));
+        assert_eq!(
+            find(Place::Composer, "ctrl-c", false),
+            Some(Action::Interrupt)
+        );
         assert_eq!(find(Place::Session, "q", false), Some(Action::Quit));
     }
 

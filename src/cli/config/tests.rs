@@ -300,7 +300,7 @@ fn unknown_keys_name_the_line_and_the_nearest_key() {
         "[ui]\nwallpaper = 1\n",
         "RT-0211",
         "/c/config.toml:2: `ui.wallpaper` is not a known key",
-        "keys here: color, glyphs, keys, mouse, time",
+        "keys here: color, glyphs, images, keys, mouse, time",
     );
 }
 
