@@ -6,10 +6,16 @@ mod checkpoint;
 mod exec;
 /// The Codex that tests/codex/install puts below the target directory.
 mod installed;
+/// The kill table.
+mod kills;
 /// Codex or its worker is killed.
 mod losses;
 /// Cancels, steers and functions.
 mod meanwhile;
+/// A Session moves to another data directory.
+mod migration;
+/// The model provider itself: what it keeps, how it fails, and that Codex takes what it says.
+mod provider;
 /// What stands between an agent and its provider.
 mod proxy;
 /// What does not work, and what must not leave.

