@@ -11,7 +11,7 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use self::moment::{Moment, Target};
+use self::moment::Moment;
 use self::round::{Plan, World};
 use self::table::Table;
 use crate::kill::dice::{self, Dice};
