@@ -10,6 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::Context;
 use super::artifacts::into_file;
 use super::compose::{self, World};
+use super::config::Settings;
 use super::deployed::Deployed;
 use super::doctor;
 use super::out::{CliError, Console, Facts, OutputArgs, codes};
@@ -68,12 +69,54 @@ pub fn can_be_shown(console: &Console) -> bool {
 }
 
 /// Runs the command.
-pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
+pub async fn run(context: &mut Context, mut args: Args) -> Result<(), CliError> {
     if !can_be_shown(&context.console) {
         let message =
             "a screen needs a terminal that can move its cursor, on standard input and output";
         return Err(CliError::usage(message).hint("`rat-things sessions list` prints instead"));
     }
+    let mut notice = None;
+    // The settings to go back to when those of another profile do not work.
+    let mut before: Option<(Settings, Args)> = None;
+    loop {
+        let left = match (open(context, &args, notice.take()).await, before.take()) {
+            (Ok(left), _) => left,
+            (Err(error), Some((settings, earlier))) if error.code != codes::BUG.id => {
+                notice = Some(format!(
+                    "profile {}: {error}",
+                    context.settings.profile.value
+                ));
+                (context.settings, args) = (settings, earlier);
+                continue;
+            }
+            (Err(error), _) => return Err(error),
+        };
+        let name = match left {
+            Left::Quit => return Ok(()),
+            Left::Ended => return Err(CliError::interrupted()),
+            Left::Profile(name) => name,
+        };
+        match context.settings.of_profile(&context.vars, &name) {
+            Ok(settings) => {
+                let earlier = std::mem::replace(&mut context.settings, settings);
+                let ascii = args.ascii;
+                let other = Args {
+                    ascii,
+                    ..Args::default()
+                };
+                before = Some((earlier, std::mem::replace(&mut args, other)));
+            }
+            Err(error) => notice = Some(format!("profile {name}: {error}")),
+        }
+    }
+}
+
+/// Shows the Sessions of the profile until the screen is left.
+async fn open(
+    context: &mut Context,
+    args: &Args,
+    notice: Option<String>,
+) -> Result<Left, CliError> {
     let of = match args.demo {
         Some(sessions) => compose::demo(sessions),
         None => compose::deployment(&context.settings).await?,
@@ -117,6 +160,8 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
         },
         colour: stdout.colour,
         session,
+        profiles: others(settings, args.demo.is_some()),
+        notice,
         seed: compose::random_key(),
         editor: ["VISUAL", "EDITOR"]
             .iter()
@@ -161,14 +206,20 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     };
     context.console = console;
     match left {
-        Ok(Left::Quit) => Ok(()),
-        Ok(Left::Ended) => Err(CliError::interrupted()),
+        Ok(left) => Ok(left),
         Err(ScreenError::Terminal(error)) => {
             let message = format!("the terminal can't be used: {error}");
             Err(CliError::new(codes::UNAVAILABLE, message).because(error))
         }
         Err(error @ ScreenError::Panicked) => Err(CliError::bug(error.to_string())),
     }
+}
+
+/// Profiles that can be changed to.
+fn others(settings: &Settings, is_demo: bool) -> Vec<String> {
+    let all = settings.profiles.iter();
+    let is_other = |name: &&String| is_demo || **name != settings.profile.value;
+    all.filter(is_other).cloned().collect()
 }
 
 /// How this terminal shows images: as it was chosen, or by what it says of itself. Nothing is asked of it: what answers would come among the keys.

@@ -237,6 +237,21 @@ impl Open {
         self.show_found(place, going.wanted, size, height)
     }
 
+    /// Which of the Items that are held and have the words this is, from the top.
+    fn which(&self, place: usize, wanted: &Wanted) -> String {
+        let rows = self.items.rows();
+        let is_it = |items: &[Item]| items.iter().filter(|item| wanted.is(item)).count();
+        let (above, all) = (is_it(&rows[..place.min(rows.len())]), is_it(rows));
+        let (this, all) = (count(above as u64 + 1), count(all as u64));
+        match self.items.before().is_some() || self.items.behind().is_some() {
+            true => format!(
+                "{this} of {all} among the {} Items here",
+                count(rows.len() as u64)
+            ),
+            false => format!("{this} of {all}"),
+        }
+    }
+
     /// To an Item that the screen holds.
     pub(super) fn show_found(
         &mut self,
@@ -246,6 +261,9 @@ impl Open {
         height: usize,
     ) -> Vec<Effect> {
         self.follow = false;
+        if let (Wanted::Words(_), None) = (&wanted, &self.finder.says) {
+            self.finder.says = Some(self.which(place, &wanted));
+        }
         self.finder.found = Some((place, wanted));
         let line = entry(self, place, size).iter().position(|line| line.found);
         // Two lines above it tell where it stands.

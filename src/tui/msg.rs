@@ -196,6 +196,8 @@ pub enum Effect {
     Suspend,
     /// Draw all of the screen.
     Redraw,
+    /// Leave, and show the Sessions of this profile.
+    Profile(String),
     /// Leave.
     Quit,
 }

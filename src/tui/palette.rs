@@ -15,6 +15,8 @@ pub enum Does {
     Act(Action),
     /// Opens this Session.
     Open(String),
+    /// Shows the Sessions of this profile.
+    Profile(String),
 }
 
 /// One entry.
@@ -63,6 +65,20 @@ fn shown_key(state: &State, binding: &'static Binding) -> String {
     key.unwrap_or_default().to_owned()
 }
 
+/// The other profiles, each as an entry.
+fn profiles(state: &State) -> impl Iterator<Item = Entry> {
+    let is_plain = |name: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        name.chars().all(is_plain)
+    };
+    state.profiles.iter().map(move |name| Entry {
+        does: Does::Profile(name.clone()),
+        words: format!("the Sessions of profile {name}"),
+        key: String::new(),
+        command: is_plain(name).then(|| format!("rat-things --profile {name} tui")),
+    })
+}
+
 impl Palette {
     /// The entries of the place where keys go now.
     pub fn new(state: &State) -> Palette {
@@ -84,7 +100,7 @@ impl Palette {
         Palette {
             field: Field::default(),
             selected: 0,
-            all: all.collect(),
+            all: all.chain(profiles(state)).collect(),
         }
     }
 

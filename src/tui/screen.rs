@@ -69,12 +69,14 @@ pub enum ScreenError {
 }
 
 /// How the screen was left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Left {
     /// A person left it.
     Quit,
     /// A signal ended it, or the terminal is gone.
     Ended,
+    /// A person wants to see the Sessions of this profile.
+    Profile(String),
 }
 
 /// How the screen is opened.
@@ -85,6 +87,10 @@ pub struct Options {
     pub colour: bool,
     /// The Session to open.
     pub session: Option<String>,
+    /// Other profiles, by name.
+    pub profiles: Vec<String>,
+    /// Said at first.
+    pub notice: Option<String>,
     /// Random, so that no key and no file made of it was ever used.
     pub seed: String,
     /// A command line for a shell.
@@ -128,6 +134,7 @@ pub async fn run(
     let mut state = State::new(options.about, size, now_ms, options.seed.clone());
     (state.keymap, state.mouse) = (options.keymap, options.mouse);
     (state.time_style, state.zone) = (options.time_style, options.zone);
+    (state.profiles, state.notice) = (options.profiles, options.notice);
     let mut world = World::new(of, tell, workers)
         .with_files(options.files)
         .with_operator(options.operator, options.doctor);
@@ -143,6 +150,7 @@ pub async fn run(
         for effect in std::mem::take(&mut effects) {
             match world.perform(effect) {
                 Some(Effect::Quit) => return Ok(Left::Quit),
+                Some(Effect::Profile(name)) => return Ok(Left::Profile(name)),
                 Some(Effect::Redraw) => (screen.forgotten, state.dirty) = (true, true),
                 Some(Effect::Copy(text)) => {
                     let mut out = stdout();

@@ -93,6 +93,8 @@ pub struct State {
     pub mouse: bool,
     /// What a person changed in the table of keys.
     pub keymap: Keymap,
+    /// Other profiles, by name.
+    pub profiles: Vec<String>,
     /// Where keys of submissions come from.
     pub keys: Keys,
     /// The next key that quits does so, whatever would be lost.
@@ -125,6 +127,7 @@ impl State {
             zone: TimeZone::UTC,
             mouse: false,
             keymap: Keymap::default(),
+            profiles: Vec::new(),
             keys: Keys { seed, used: 0 },
             leaving: false,
             interrupted_ms: None,

@@ -353,6 +353,11 @@ fn interrupt(state: &mut State) -> Vec<Effect> {
 
 /// A person who would lose what was written is told so once.
 fn quit(state: &mut State) -> Vec<Effect> {
+    leave(state, Effect::Quit)
+}
+
+/// Leaves in this way, if nothing is lost by it or the same was wanted before.
+pub(super) fn leave(state: &mut State, how: Effect) -> Vec<Effect> {
     let open = state.open.iter().map(|open| &open.composer);
     let mut written = open.chain(state.drafts.values());
     let in_layers = state.layers.iter().any(Layer::is_written);
@@ -363,7 +368,7 @@ fn quit(state: &mut State) -> Vec<Effect> {
             Some("a message that was not sent would be lost; the same key again quits".into());
         return Vec::new();
     }
-    vec![Effect::Quit]
+    vec![how]
 }
 
 fn refresh(state: &mut State) -> Vec<Effect> {

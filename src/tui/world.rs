@@ -257,6 +257,7 @@ impl World {
             | Effect::Copy(_)
             | Effect::Suspend
             | Effect::Redraw
+            | Effect::Profile(_)
             | Effect::Quit => return Some(effect),
         }
         None

@@ -23,6 +23,8 @@ pub struct Settings {
     pub config_file: Option<PathBuf>,
     /// Name of the chosen profile.
     pub profile: Resolved<String>,
+    /// Names of all profiles of the file, in order.
+    pub profiles: Vec<String>,
     /// Absolute path of the data directory. It may not exist yet: see [`super::prepare_data_dir`].
     pub data_dir: Resolved<PathBuf>,
     /// The server where Sessions live; `None`: they live in the data directory.
@@ -49,6 +51,8 @@ pub struct Settings {
     pub ui_keys: Vec<String>,
     /// The screen takes the mouse.
     pub ui_mouse: bool,
+    /// What the command line said.
+    flags: Overrides,
     decided: Decided,
 }
 
@@ -271,6 +275,20 @@ impl Settings {
         Settings::decide(config_file, &file, vars, flags)
     }
 
+    /// The same command line with another profile.
+    ///
+    /// # Errors
+    /// As [`Settings::load`].
+    pub fn of_profile(&self, vars: &Vars, name: &str) -> Result<Settings, CliError> {
+        let flags = Overrides {
+            profile: Some(name.to_owned()),
+            // It belongs to the profile that was left.
+            data_dir: None,
+            ..self.flags.clone()
+        };
+        Settings::load(vars, &flags)
+    }
+
     pub(super) fn decide(
         config_file: Option<PathBuf>,
         file: &File,
@@ -282,6 +300,7 @@ impl Settings {
         Ok(Settings {
             config_file,
             profile: decided.profile.clone(),
+            profiles: file.profiles.keys().cloned().collect(),
             data_dir: decided.data_dir.clone(),
             server: server(&decided, vars),
             aws: aws(&decided),
@@ -295,6 +314,7 @@ impl Settings {
             ui_images: decided.text("images").unwrap_or_default(),
             ui_keys: decided.texts("keys"),
             ui_mouse: decided.flag("mouse"),
+            flags: flags.clone(),
             decided,
         })
     }

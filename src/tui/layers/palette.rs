@@ -21,6 +21,10 @@ pub(super) fn act(palette: &mut Palette, state: &mut State, action: Action) -> (
             // It is done where the palette was opened: that is what the keys go to without it.
             let effects = match entry.does {
                 Does::Act(action) => crate::tui::update::perform(state, action),
+                Does::Profile(name) => {
+                    state.layers.clear();
+                    crate::tui::update::leave(state, Effect::Profile(name))
+                }
                 Does::Open(session) => {
                     state.layers.clear();
                     state.go_to(session)

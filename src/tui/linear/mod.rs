@@ -44,6 +44,7 @@ pub async fn run(
     let (tell, mut news) = mpsc::channel(MESSAGES);
     let mut state = State::new(options.about, SIZE, (options.now_ms)(), options.seed);
     let mut world = World::new(of, tell, workers);
+    state.notice = options.notice;
     let mut effects = start(&mut state, options.session);
     let mut typed = BufReader::new(tokio::io::stdin()).lines();
     let mut told = Told::default();
@@ -54,6 +55,7 @@ pub async fn run(
         for effect in std::mem::take(&mut effects) {
             match world.perform(effect) {
                 Some(Effect::Quit) => return Ok(Left::Quit),
+                Some(Effect::Profile(name)) => return Ok(Left::Profile(name)),
                 Some(Effect::Copy(text)) => {
                     write!(std::io::stdout(), "{}", osc52(&text))?;
                     if options.tmux {

@@ -42,8 +42,10 @@ fn notice(state: &State) -> &str {
 fn words_are_searched_upwards_in_letters_of_any_case_and_marked() {
     let mut state = searched("IMPORTER");
     assert_eq!(marked(&state), "The importer reads whole files.");
+    assert_eq!(notice(&state), "2 of 2");
     press(&mut state, &["n"]);
     assert_eq!(marked(&state), "make the importer read a stream");
+    assert_eq!(notice(&state), "1 of 2");
     press(&mut state, &["n"]);
     assert_eq!(notice(&state), "no \"importer\" above");
     assert_eq!(marked(&state), "make the importer read a stream");

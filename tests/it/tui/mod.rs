@@ -19,6 +19,7 @@ mod samples;
 mod scale;
 mod several;
 mod stale;
+mod style;
 mod tmux;
 mod turns;
 mod update;

@@ -65,6 +65,28 @@ fn in_read_only_mode_nothing_is_found_that_changes_something() {
 }
 
 #[test]
+fn another_profile_is_chosen_by_its_name_and_a_draft_is_not_lost_by_it() {
+    let mut state = list(SIZE, Glyphs::Unicode);
+    state.profiles = vec!["prod-eu".into(), "test".into()];
+    press(&mut state, &[":"]);
+    type_in(&mut state, "profile prod");
+    assert!(drawn(&state, true).contains("the Sessions of profile prod-eu"));
+    let copied = press(&mut state, &["ctrl-y"]);
+    assert_eq!(
+        copied,
+        [Effect::Copy("rat-things --profile prod-eu tui".into())]
+    );
+    let left = press(&mut state, &["enter"]);
+    assert_eq!(left, [Effect::Profile("prod-eu".into())]);
+    let mut state = opened(SIZE, Glyphs::Unicode);
+    state.profiles = vec!["test".into()];
+    press(&mut state, &["i", "a", "esc", ":"]);
+    type_in(&mut state, "profile test");
+    assert_eq!(press(&mut state, &["enter"]), [], "there is a draft");
+    assert!(drawn(&state, true).contains("would be lost"));
+}
+
+#[test]
 fn an_id_that_is_pasted_opens_its_session() {
     let mut state = opened(SIZE, Glyphs::Unicode);
     press(&mut state, &[":"]);

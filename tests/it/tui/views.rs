@@ -1,7 +1,8 @@
 //! The screens beside the transcript over the real program, a real store and a real daemon.
 
-use super::tmux::Tmux;
+use super::tmux::{Tmux, titled};
 use crate::cli::env::{TestEnv, content};
+use crate::remote::far::KEY;
 
 #[test]
 fn a_session_is_created_looked_into_from_every_side_and_its_artifact_is_saved() {
@@ -77,6 +78,82 @@ fn a_session_is_created_looked_into_from_every_side_and_its_artifact_is_saved() 
     tmux.until("no palette", |screen| !screen.contains("with their fences"));
     tmux.keys(&["1"]);
     tmux.see("the keeper");
+    tmux.keys(&["q"]);
+    tmux.is_given_back("quitting");
+}
+
+#[test]
+fn marked_sessions_are_exported_and_deleted_together() {
+    let env = TestEnv::new();
+    let ids = ["one", "two"].map(|title| titled(&env, title, "@say done"));
+    let backup = env.path("backup");
+    std::fs::create_dir(&backup).expect("makes");
+    let tmux = Tmux::new(env, 120, 40);
+    tmux.open("tui");
+    tmux.see("one");
+    tmux.keys(&["Space", "Space", "E"]);
+    tmux.see("Export these 2 Sessions?");
+    tmux.type_in(&backup.display().to_string());
+    tmux.keys(&["Enter"]);
+    let told = tmux.see("2 of 2 done");
+    for id in &ids {
+        assert!(told.contains(id.as_str()), "{told}");
+        assert!(backup.join(format!("{id}.tar.zst")).is_file());
+    }
+    tmux.keys(&["Escape"]);
+    tmux.until("the list", |screen| screen.contains("enter open"));
+    tmux.keys(&["g", "Space", "Space", "D"]);
+    tmux.see("Delete these 2 Sessions?");
+    tmux.type_in("delete 2");
+    tmux.keys(&["Enter"]);
+    tmux.see("2 of 2 done");
+    tmux.keys(&["Enter"]);
+    tmux.see("no Sessions yet");
+    tmux.keys(&["q"]);
+    tmux.is_given_back("quitting");
+}
+
+#[test]
+fn the_files_of_an_environment_are_seen_as_they_are_now() {
+    let tmux = Tmux::new(TestEnv::new(), 120, 40);
+    tmux.open("tui");
+    tmux.keys(&["c"]);
+    tmux.see("A new Session");
+    tmux.type_in("@exec mkdir -p src && echo kept > src/kept.txt");
+    tmux.keys(&["Enter"]);
+    tmux.see("Create this Session?");
+    tmux.keys(&["c"]);
+    tmux.see("done in");
+    tmux.keys(&["4"]);
+    tmux.see("f shows its files");
+    tmux.keys(&["f"]);
+    tmux.see("/workspace/src/kept.txt");
+    tmux.keys(&["q"]);
+    tmux.is_given_back("quitting");
+}
+
+#[test]
+fn another_profile_is_gone_to_and_one_that_can_not_be_opened_is_told() {
+    let far = "kind = \"api\"\nbase_url = \"http://127.0.0.1:9/v1\"";
+    let env = TestEnv::configured(&format!(
+        "default_profile = \"here\"\n[profile.here]\nkind = \"local\"\n[profile.far]\n{far}\nkey_env = \"FAR_KEY\"\n[profile.keyless]\n{far}\nkey_env = \"NO_SUCH_KEY\"\n"
+    ));
+    let tmux = Tmux::new(env.with("FAR_KEY", KEY), 120, 40);
+    tmux.open("tui");
+    let go_to = |name: &str| {
+        tmux.keys(&[":"]);
+        tmux.type_in(&format!("profile {name}"));
+        tmux.see(&format!("> the Sessions of profile {name}"));
+        tmux.keys(&["Enter"]);
+    };
+    go_to("keyless");
+    let told = tmux.see("profile keyless: ");
+    assert!(told.starts_with(" rat-things  here"), "{told}");
+    go_to("far");
+    tmux.see(" rat-things  far  http://127.0.0.1:9/v1");
+    tmux.see("not read");
+    go_to("here");
+    tmux.see("no Sessions yet");
     tmux.keys(&["q"]);
     tmux.is_given_back("quitting");
 }
