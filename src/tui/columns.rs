@@ -40,7 +40,7 @@ impl State {
     pub fn columns(&self) -> Columns {
         let (sessions, turns, last) = match self.size.0 {
             _ if self.whole => (0, 0, 0),
-            FOUR.. => (40, 36, 44),
+            FOUR.. => (40, 36, 48),
             THREE.. => (38, 36, 0),
             TWO.. => (0, 36, 0),
             _ => (0, 0, 0),

@@ -9,8 +9,6 @@ use ratatui::backend::{Backend, ClearType, CrosstermBackend, WindowSize};
 use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 
-use crate::text::cells;
-
 /// Cells that are written again rather than passed over: an order to pass over them has as many bytes.
 const BRIDGE: u16 = 8;
 
@@ -58,8 +56,8 @@ impl<W: Write> Thrifty<W> {
         let near = from.1 == to.1 && from.0 < to.0 && to.0 - from.0 <= BRIDGE;
         let row = self.shown.get(usize::from(from.1));
         let between = row.and_then(|row| row.get(usize::from(from.0)..usize::from(to.0)));
-        // What is beside a wide character may lie below it, and an image is no character at all.
-        let is_plain = |cell: &Cell| cell.symbol().len() < 8 && cells(cell.symbol()) == 1;
+        // Terminals agree on how wide these are; behind all others the cursor is sent to its place.
+        let is_plain = |cell: &Cell| cell.symbol().len() == 1 && cell.symbol().is_ascii();
         near && between.is_some_and(|between| {
             between.iter().all(|cell| {
                 is_plain(cell)

@@ -33,6 +33,7 @@ fn of_answer(answer: &Answer) -> Vec<String> {
     let mut says = head(answer);
     says.extend(answer.says.as_ref().map(|(_, words)| line(words)));
     match answer.writing {
+        _ if answer.sending.is_some() => {}
         Some(Writing::Result | Writing::Failure) => {
             says.push("s sends it again; any other line goes back to the question".to_owned());
         }

@@ -84,8 +84,10 @@ pub fn turns(state: &State, open: &Open, paint: &mut Paint, area: Rect) {
     let first = area.bottom() - facts.len() as u16;
     for (y, (name, value)) in (first..).zip(&facts) {
         paint.words(area.x + 1, y, 8, name, dim);
-        let width = usize::from(area.width).saturating_sub(10);
-        paint.words(area.x + 9, y, width, value, dim);
+        // An id is never cut, and says itself what it is the id of.
+        let indent = if name.is_empty() { 1 } else { 9 };
+        let width = usize::from(area.width).saturating_sub(indent + 1);
+        paint.words(area.x + indent as u16, y, width, value, dim);
     }
 }
 
@@ -136,9 +138,11 @@ fn short_facts(open: &Open) -> Vec<(&'static str, String)> {
     };
     let mut facts = vec![
         ("created", rfc3339(session.created_at * 1000)),
-        ("agent", session.agent.id.clone()),
-        ("in", environment_id(session).to_owned()),
+        ("", session.agent.id.clone()),
     ];
+    if session.environment != Environment::None {
+        facts.push(("", environment_id(session).to_owned()));
+    }
     if let Some(usage) = &session.usage {
         let (input, output) = (count(usage.input_tokens), count(usage.output_tokens));
         facts.push(("tokens", format!("{input} in, {output} out")));

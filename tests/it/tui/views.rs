@@ -136,7 +136,7 @@ fn the_files_of_an_environment_are_seen_as_they_are_now() {
 fn another_profile_is_gone_to_and_one_that_can_not_be_opened_is_told() {
     let far = "kind = \"api\"\nbase_url = \"http://127.0.0.1:9/v1\"";
     let env = TestEnv::configured(&format!(
-        "default_profile = \"here\"\n[profile.here]\nkind = \"local\"\n[profile.far]\n{far}\nkey_env = \"FAR_KEY\"\n[profile.keyless]\n{far}\nkey_env = \"NO_SUCH_KEY\"\n"
+        "default_profile = \"here\"\n[profile.here]\nkind = \"local\"\n[profile.far]\n{far}\nkey_env = \"FAR_KEY\"\n[profile.odd]\n{far}\nkey_env = \"FAR_KEY\"\nca_file = \"/nowhere/ca.pem\"\n"
     ));
     let tmux = Tmux::new(env.with("FAR_KEY", KEY), 120, 40);
     tmux.open("tui");
@@ -146,8 +146,8 @@ fn another_profile_is_gone_to_and_one_that_can_not_be_opened_is_told() {
         tmux.see(&format!("> the Sessions of profile {name}"));
         tmux.keys(&["Enter"]);
     };
-    go_to("keyless");
-    let told = tmux.see("profile keyless: ");
+    go_to("odd");
+    let told = tmux.see("profile odd: ");
     assert!(told.starts_with(" rat-things  here"), "{told}");
     go_to("far");
     tmux.see(" rat-things  far  http://127.0.0.1:9/v1");
