@@ -24,6 +24,7 @@ use super::observer::{Looks, Seen, Sign};
 use super::ports::{
     Compute, ComputeError, Environments, ExecutionId, Liveness, RunGrant, StoreError,
 };
+use super::post::POLL_LAST;
 use super::recover::{Step, charge_attempt, step, unclaim};
 use super::settle::{CALLS_PER_COMMIT, Ending, close_some_calls, end_turn};
 use super::turn::{Capture, Failure};
@@ -39,6 +40,8 @@ const SCAN_ROWS: usize = 512;
 const IDLE_SCAN_MS: u64 = 2_500;
 /// A Session whose handling failed is left alone this long.
 const RETRY_MS: u64 = 500;
+/// A worker that waits notices within this time that something was claimed for it.
+const NOTICING_MS: u64 = POLL_LAST.as_millis() as u64;
 /// Where there is no machine for a Session, the next one is asked for after this long.
 const SCARCE_MS: u64 = 15_000;
 /// Executions that are nobody's child here are asked about this often.
@@ -369,10 +372,19 @@ impl Dispatcher {
         let unchanged = hints.fences.unchanged(session, sign, asked, Instant::now());
         let silent_ms = u64::try_from(unchanged.as_millis()).unwrap_or(u64::MAX);
         let lease = loaded.head.fence.lease.as_ref();
-        let starting = lease.filter(|lease| lease.renewals == 0);
-        // Whoever is only being started can't have said anything.
-        let starting_ms = starting.map_or(0, |lease| self.compute.starting_ms(&lease.execution));
-        silent_ms.saturating_sub(starting_ms)
+        let begins = lease.filter(|lease| lease.renewals == 0);
+        // Whoever is only being started, or has not looked again, can't have said anything.
+        let begins_ms = begins.map_or(0, |lease| self.begins_ms(&lease.execution, lease.kept));
+        silent_ms.saturating_sub(begins_ms)
+    }
+
+    /// How long an execution may take until its worker begins with what was claimed for it; `kept`: the worker waits there. Milliseconds.
+    fn begins_ms(&self, execution: &ExecutionId, kept: bool) -> u64 {
+        let starting_ms = self.compute.starting_ms(execution);
+        match kept {
+            true => starting_ms.min(NOTICING_MS),
+            false => starting_ms,
+        }
     }
 
     /// An agenda entry that came due too early goes to where the Session is due, or where its Run is looked at again.
@@ -447,15 +459,20 @@ impl Dispatcher {
                 return Ok(true);
             }
         };
-        let starting_ms = self.compute.starting_ms(&execution);
+        let kept = last == Some(&execution);
+        let begins_ms = self.begins_ms(&execution, kept);
+        let launches = !kept && begins_ms > 0;
         let attending = self.core.attending(session, turn).await?;
         let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
         let generation = claim(
             &mut draft,
             &attending,
             execution.clone(),
-            self.core.settings.lease_ms + starting_ms,
+            self.core.settings.lease_ms + begins_ms,
         )?;
+        if let (true, Some(turn)) = (launches, &mut draft.head.turn) {
+            turn.unheard += 1;
+        }
         self.seal(draft).await?;
         self.counts.claimed.one();
         self.watch_execution(&execution, session);
@@ -494,8 +511,11 @@ impl Dispatcher {
         }
         let mut draft = Draft::of(session, &loaded, self.core.clock.now_ms());
         if draft.head.fence.release().is_ok() {
-            // Nothing is there that could go on.
+            // Nothing is there that could go on, or whose silence would mean anything.
             draft.head.fence.last = None;
+            if let Some(turn) = &mut draft.head.turn {
+                turn.unheard = turn.unheard.saturating_sub(1);
+            }
             self.charge(&mut draft, error);
         }
         self.seal(draft).await?;

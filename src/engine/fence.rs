@@ -26,6 +26,9 @@ pub struct Lease {
     /// Times it was renewed: once by every commit of the Run.
     #[serde(rename = "n", default, skip_serializing_if = "is_zero")]
     pub renewals: u64,
+    /// The worker of the Run before has it: it was there already, and only has to notice.
+    #[serde(rename = "k", default, skip_serializing_if = "std::ops::Not::not")]
+    pub kept: bool,
 }
 
 /// A Run whose worker's state can't be established: fenced, and waiting for proof or for an operator.
@@ -147,8 +150,9 @@ impl Fence {
     ) -> Result<Generation, RunRefusal> {
         next(self.state(), RunEvent::Claim)?;
         self.generation += 1;
-        self.last = None;
+        let last = self.last.take();
         self.lease = Some(Lease {
+            kept: last.as_ref() == Some(&execution),
             execution,
             until_ms,
             renewals: 0,

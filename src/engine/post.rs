@@ -24,8 +24,8 @@ use super::session::Head;
 const LOOK: Duration = Duration::from_secs(1);
 /// Between two looks for the next order at first.
 const POLL_FIRST: Duration = Duration::from_secs(1);
-/// And at last.
-const POLL_LAST: Duration = Duration::from_secs(15);
+/// And at last. So long it may take until a worker that waits has noticed that something was claimed for it.
+pub(super) const POLL_LAST: Duration = Duration::from_secs(15);
 /// An order is likely to come soon after the last one: for so long the first pause is kept.
 const POLL_FAST: Duration = Duration::from_secs(30);
 /// How long it may take to say that it ends.

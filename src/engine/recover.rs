@@ -80,12 +80,17 @@ const STOPPING_MS: u64 = 60_000;
 /// that is ahead, and is over.
 fn rests(turn: &ActiveTurn, now_ms: u64) -> bool {
     let left_ms = turn.not_before_ms.saturating_sub(now_ms);
-    left_ms > 0 && left_ms <= pause_ms(turn.attempts)
+    left_ms > 0 && left_ms <= pause_ms(turn.attempts, turn.unheard)
 }
 
-/// The pause behind so many attempts. Milliseconds.
-fn pause_ms(attempts: u32) -> u64 {
-    50 << attempts.min(9)
+/// The pause behind so many attempts, in milliseconds. A machine takes minutes to start and is paid for: when one after the other ends
+/// before anything is heard of its worker, the next one will hardly do better soon.
+fn pause_ms(attempts: u32, unheard: u32) -> u64 {
+    let machines_ms = match unheard {
+        0 | 1 => 0,
+        unheard => 7_500 << unheard.min(6),
+    };
+    machines_ms.max(50 << attempts.min(9))
 }
 
 /// Runs that a doomed Turn still gets, only to save its outputs.
@@ -142,7 +147,7 @@ pub fn charge_attempt(draft: &mut Draft, settings: &Settings, why: &str) {
     };
     turn.attempts += 1;
     if turn.attempts > 1 {
-        turn.not_before_ms = now_ms + pause_ms(turn.attempts);
+        turn.not_before_ms = now_ms + pause_ms(turn.attempts, turn.unheard);
     }
     if turn.doomed.is_none() && turn.attempts >= settings.turn_attempts {
         let message = format!(
@@ -209,11 +214,19 @@ mod tests {
         turn.not_before_ms = 100_000;
         head.turn = Some(turn);
         let step = |now_ms| step(&head, &settings, now_ms, 0, false);
-        assert_eq!(step(100_000 - pause_ms(3)), Step::Postpone);
+        assert_eq!(step(100_000 - pause_ms(3, 0)), Step::Postpone);
         assert_eq!(step(99_999), Step::Postpone);
         assert_eq!(step(100_000), Step::Claim);
-        assert_eq!(step(100_000 - pause_ms(3) - 1), Step::Claim);
+        assert_eq!(step(100_000 - pause_ms(3, 0) - 1), Step::Claim);
         assert_eq!(step(1), Step::Claim);
+    }
+
+    #[test]
+    fn machines_that_end_unheard_one_after_the_other_are_launched_less_and_less_often() {
+        let pauses: Vec<u64> = (0..=8).map(|unheard| pause_ms(1, unheard)).collect();
+        let seconds = |n: u64| n * 1_000;
+        assert_eq!(pauses[..2], [100, 100]);
+        assert_eq!(pauses[2..], [30, 60, 120, 240, 480, 480, 480].map(seconds));
     }
 
     #[test]

@@ -395,6 +395,9 @@ impl Live {
             let now_ms = core.clock.now_ms();
             let mut draft = Draft::of(&self.session, &self.loaded, now_ms);
             let renewed = draft.head.fence.renew(now_ms + core.settings.lease_ms);
+            if let Some(turn) = &mut draft.head.turn {
+                turn.unheard = 0;
+            }
             renewed.map_err(|_| Stop::Fenced)?;
             let answer = f(&mut draft)?;
             let (commit, head) = draft.seal(&*core.ids);

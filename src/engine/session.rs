@@ -172,6 +172,9 @@ pub struct ActiveTurn {
     /// Not to be claimed again before. Unix ms.
     #[serde(rename = "b", default, skip_serializing_if = "is_zero")]
     pub not_before_ms: u64,
+    /// Machines that were launched for it, one behind the other, without a word from a worker since.
+    #[serde(rename = "m", default, skip_serializing_if = "is_zero32")]
+    pub unheard: u32,
     /// Decided already: it fails, and a Run only captures its outputs.
     #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
     pub doomed: Option<Failure>,
@@ -200,6 +203,7 @@ impl ActiveTurn {
             running: Vec::new(),
             attempts: 0,
             not_before_ms: 0,
+            unheard: 0,
             doomed: None,
             model_calls: 0,
             usage: ModelUsage::default(),
@@ -521,6 +525,7 @@ mod tests {
         turn.running = vec![99_999];
         turn.attempts = 99;
         turn.not_before_ms = 1_800_000_000_000;
+        turn.unheard = 99;
         turn.model_calls = 999;
         turn.outputs = 99_999;
         turn.usage = usage;

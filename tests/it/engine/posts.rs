@@ -545,3 +545,49 @@ pub async fn everything_is_fenced_at_once_and_goes_on_when_its_worker_is_proven_
     assert_eq!(seen.status, SessionStatus::Idle);
     far.world.sound();
 }
+
+#[tokio::test(start_paused = true)]
+pub async fn a_machine_that_was_kept_and_is_silent_is_missed_without_the_time_that_starting_takes()
+{
+    let far = Far::new();
+    let session = far.world.create(managed("@exec one\n@say a")).await;
+    far.world.settled(&session).await;
+    let kept = far.machines.only();
+    // It runs, and its worker does nothing any more.
+    let stuck = tokio::spawn(std::future::pending::<()>());
+    far.machines.of(&kept, |machine| {
+        machine.task.abort();
+        machine.task = stuck.abort_handle();
+    });
+    let since = tokio::time::Instant::now();
+    far.turn(&session, "b", "@exec two\n@say b").await;
+    // A lease, a last chance, and the time that the next machine takes to start.
+    assert!(
+        since.elapsed() < Duration::from_secs(130),
+        "{:?}",
+        since.elapsed()
+    );
+    assert_eq!(far.machines.launched(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+pub async fn machines_that_end_before_a_word_are_launched_less_and_less_often() {
+    let far = Far::new();
+    let session = far.world.create(managed("@exec one\n@say a")).await;
+    let mut pauses_s = Vec::new();
+    for n in 1..=4 {
+        let since = tokio::time::Instant::now();
+        assert!(eventually(async || far.machines.launched() == n).await);
+        pauses_s.push(since.elapsed().as_secs());
+        let turn = far.world.read(&session).await.head.turn;
+        assert_eq!(turn.map(|turn| turn.unheard), Some(n as u32));
+        if n < 4 {
+            far.machines.kill(&far.machines.only());
+        }
+    }
+    assert!(pauses_s[1] < 10, "{pauses_s:?}");
+    assert!((30..40).contains(&pauses_s[2]), "{pauses_s:?}");
+    assert!((60..70).contains(&pauses_s[3]), "{pauses_s:?}");
+    far.world.settled(&session).await;
+    assert_eq!(far.world.turns(&session).await, [TurnStatus::Completed]);
+}

@@ -163,6 +163,8 @@ over_an_account! {
         a_lack_of_machines_costs_a_turn_time_and_no_attempt,
         what_no_session_needs_is_reaped_and_nothing_else,
         everything_is_fenced_at_once_and_goes_on_when_its_worker_is_proven_gone,
+        a_machine_that_was_kept_and_is_silent_is_missed_without_the_time_that_starting_takes,
+        machines_that_end_before_a_word_are_launched_less_and_less_often,
     }
     quarantine {
         a_worker_out_of_sight_is_quarantined_and_its_session_stays_usable,
