@@ -13,7 +13,7 @@ use super::calls::{Purpose, for_purpose};
 use super::client::AwsClients;
 use super::content;
 use super::fault::Fault;
-use super::item;
+use super::item::{self, Item};
 use super::store::pause::Pauses;
 use super::store::{PATIENCE, Places};
 use crate::engine::fsck::{Inventory, Leftover, StoredBlob};
@@ -42,62 +42,34 @@ impl AwsInventory {
 
     /// Partitions of every row there is.
     async fn all_partitions(&self) -> Result<BTreeSet<String>, Fault> {
-        let (mut found, mut start) = (BTreeSet::new(), None);
-        let mut pauses = Pauses::new(PATIENCE);
-        loop {
-            let answer = self
-                .db
-                .scan()
-                .table_name(&self.places.table)
+        let page = |start| {
+            let scan = { self.db.scan().table_name(&self.places.table) }
                 .consistent_read(true)
                 .projection_expression("p")
-                .set_exclusive_start_key(start.clone())
-                .send()
-                .await;
-            let page = match answer.map_err(|error| Fault::of(&error)) {
-                Ok(page) => page,
-                Err(fault) if passes(&fault) && pauses.pause().await => continue,
-                Err(fault) => return Err(fault),
-            };
-            pauses = Pauses::new(PATIENCE);
-            let names = page.items.unwrap_or_default().into_iter();
-            found.extend(names.filter_map(|mut one| item::partition(&mut one)));
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Ok(found);
+                .set_exclusive_start_key(start);
+            async move {
+                let page = scan.send().await.map_err(|error| Fault::of(&error))?;
+                Ok((page.items, page.last_evaluated_key))
             }
-        }
+        };
+        all_pages(page, item::partition).await
     }
 
     /// Objects with content that rows of the partition name.
     async fn named(&self, partition: &str) -> Result<BTreeSet<String>, Fault> {
-        let (mut found, mut start) = (BTreeSet::new(), None);
-        let mut pauses = Pauses::new(PATIENCE);
-        loop {
-            let answer = self
-                .db
-                .query()
-                .table_name(&self.places.table)
+        let page = |start| {
+            let query = { self.db.query().table_name(&self.places.table) }
                 .consistent_read(true)
                 .key_condition_expression("p = :p")
                 .projection_expression("o")
                 .expression_attribute_values(":p", item::text(item::stored_partition(partition)))
-                .set_exclusive_start_key(start.clone())
-                .send()
-                .await;
-            let page = match answer.map_err(|error| Fault::of(&error)) {
-                Ok(page) => page,
-                Err(fault) if passes(&fault) && pauses.pause().await => continue,
-                Err(fault) => return Err(fault),
-            };
-            pauses = Pauses::new(PATIENCE);
-            let objects = page.items.unwrap_or_default().into_iter();
-            found.extend(objects.filter_map(|mut one| item::object(&mut one)));
-            start = page.last_evaluated_key;
-            if start.is_none() {
-                return Ok(found);
+                .set_exclusive_start_key(start);
+            async move {
+                let page = query.send().await.map_err(|error| Fault::of(&error))?;
+                Ok((page.items, page.last_evaluated_key))
             }
-        }
+        };
+        all_pages(page, item::object).await
     }
 
     /// Objects behind a name, in order.
@@ -180,6 +152,32 @@ struct Object {
     key: String,
     size_bytes: u64,
     stored_ms: u64,
+}
+
+/// What the rows of all pages hold. `page` asks for the one behind a row; what passes is waited for anew for each.
+async fn all_pages<P>(
+    page: impl Fn(Option<Item>) -> P,
+    held: impl Fn(&mut Item) -> Option<String>,
+) -> Result<BTreeSet<String>, Fault>
+where
+    P: Future<Output = Result<(Option<Vec<Item>>, Option<Item>), Fault>>,
+{
+    let (mut found, mut start) = (BTreeSet::new(), None);
+    let mut pauses = Pauses::new(PATIENCE);
+    loop {
+        let (rows, last) = match page(start.clone()).await {
+            Ok(page) => page,
+            Err(fault) if passes(&fault) && pauses.pause().await => continue,
+            Err(fault) => return Err(fault),
+        };
+        pauses = Pauses::new(PATIENCE);
+        let rows = rows.unwrap_or_default().into_iter();
+        found.extend(rows.filter_map(|mut row| held(&mut row)));
+        start = last;
+        if start.is_none() {
+            return Ok(found);
+        }
+    }
 }
 
 fn passes(fault: &Fault) -> bool {
