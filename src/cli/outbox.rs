@@ -79,7 +79,10 @@ pub async fn run(context: &mut Context, command: Command) -> Result<(), CliError
     }
     let overdue = due.iter().filter(|due| due.due_ms <= now_ms).count();
     if overdue > 0 && daemon::running(&local.places).is_none() {
-        say.warn("work is due and no daemon runs");
+        say.warn(match context.settings.aws {
+            None => "work is due and no daemon runs",
+            Some(_) => "work is due and no daemon runs here",
+        });
         say.hint("rat-things daemon start");
     }
     Ok(())

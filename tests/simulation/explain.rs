@@ -1,7 +1,9 @@
 //! Why a Session is where it is: what `sessions explain` would say at any moment, held against what is so.
 
 use rat_things::cli::daemon::Note;
-use rat_things::cli::sessions::explain::{Call, Explanation, Facts, Worker, explanation};
+use rat_things::cli::sessions::explain::{
+    Attendance, Call, Explanation, Facts, Worker, explanation,
+};
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::keys;
 use rat_things::engine::session::Head;
@@ -35,7 +37,7 @@ fn facts(world: &World, session: &SessionId, head: &Head) -> Facts {
             .quarantine
             .as_ref()
             .map(|q| worker(&q.execution.0)),
-        daemon: Some(Note {
+        daemon: Attendance::Here(Note {
             identity: "simulated".into(),
             version: "0".into(),
             started_ms: 0,
@@ -53,7 +55,7 @@ pub fn of(world: &World, session: &SessionId, daemon: bool) -> Option<Explanatio
     let head = world.parts.watch.head(session)?;
     let mut facts = facts(world, session, &head);
     if !daemon {
-        facts.daemon = None;
+        facts.daemon = Attendance::Nobody;
     }
     Some(explanation(&facts))
 }

@@ -37,9 +37,11 @@ pub async fn run(context: &mut Context, args: &Args) -> Result<(), CliError> {
             holdings.machines.len()
         );
         let all = holdings.machines.join(" ");
-        return Err(CliError::new(codes::CONFLICT, message).hint(format!(
-            "end them first: aws ec2 terminate-instances --instance-ids {all}"
-        )));
+        return Err(CliError::new(codes::CONFLICT, message)
+            .hint("end those of workers first: rat-things runs stop --all")
+            .hint(format!(
+                "and those that you launched yourself: aws ec2 terminate-instances --instance-ids {all}"
+            )));
     }
     ask(context, args, &setup, &holdings)?;
     let console = &mut context.console;

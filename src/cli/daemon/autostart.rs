@@ -20,10 +20,10 @@ pub async fn ensure(context: &mut Context, places: &Places) {
     }
     if !context.settings.daemon.autostart {
         if super::running(places).is_none() {
-            context
-                .console
-                .say
-                .note("no daemon runs, so nothing works on it yet");
+            context.console.say.note(match context.settings.aws {
+                None => "no daemon runs, so nothing works on it yet",
+                Some(_) => "no daemon runs here, so nothing works on it unless one runs elsewhere",
+            });
             context.console.say.hint("rat-things daemon start");
         }
         return;

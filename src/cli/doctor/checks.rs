@@ -13,6 +13,7 @@ use crate::engine::error::EngineError;
 use crate::engine::fence::RunState;
 use crate::engine::ids::sha256_hex;
 use crate::engine::ports::{BlobRef, BlobScope, EnvironmentError, Isolation, Key};
+use crate::engine::session::Head;
 use crate::text::{duration, size};
 
 /// Less than this is worth a warning.
@@ -173,6 +174,20 @@ async fn work(context: &Context, local: &Local) -> Vec<Check> {
         .filter(|due| due.head.fence.state() == RunState::Quarantined)
         .count();
     let mut checks = vec![the_daemon(context, local, overdue)];
+    let unheard = |head: &Head| head.turn.as_ref().map_or(0, |turn| turn.unheard) > 1;
+    let in_vain = due.iter().filter(|due| unheard(&due.head));
+    let in_vain: Vec<&str> = in_vain.map(|due| due.session.as_str()).collect();
+    if let [first, ..] = in_vain.as_slice() {
+        let found = format!(
+            "sessions for which one machine after the other is launched, and no worker says a word: {}",
+            in_vain.len()
+        );
+        checks.push(
+            Check::warning("machines", found)
+                .fix(format!("rat-things sessions explain {first}"))
+                .fix("look at what such a machine wrote to its console: aws ec2 get-console-output --instance-id ID"),
+        );
+    }
     if quarantined > 0 {
         let found = format!("runs in quarantine: {quarantined}");
         checks.push(
@@ -200,6 +215,18 @@ fn the_daemon(context: &Context, local: &Local, overdue: usize) -> Check {
                 NAME,
                 format!("running for {age}, version {own}; its log is {log}"),
             )
+        }
+        None if context.settings.aws.is_some() => {
+            let found = "none runs here; those of other machines can't be seen from here";
+            match overdue {
+                0 => Check::ok(NAME, format!("{found}; nothing is due")),
+                _ => {
+                    let found =
+                        format!("sessions that owe work and wait for a daemon: {overdue}; {found}");
+                    Check::warning(NAME, found)
+                        .fix("rat-things daemon start, unless one runs elsewhere")
+                }
+            }
         }
         None if overdue > 0 => {
             let found = format!("sessions that owe work while no daemon runs: {overdue}");

@@ -73,6 +73,12 @@ fn cost_usd(usd_per_1000_hours: u64, age_ms: u64) -> f64 {
 
 /// Prints the machines of the deployment, whoever's Sessions they are for.
 pub(super) async fn list(context: &mut Context, local: &Local) -> Result<(), CliError> {
+    if context.settings.aws.is_none() {
+        let profile = &context.settings.profile.value;
+        context.console.say.note(format!(
+            "the profile {profile} has no machines: its agents run on this one"
+        ));
+    }
     let compute = compose::compute(&context.settings, local).await?;
     let machines = compute.machines().await.map_err(|error| {
         let message = format!("machines can't be listed: {error}");
@@ -93,7 +99,8 @@ pub(super) async fn list(context: &mut Context, local: &Local) -> Result<(), Cli
         |machine| &machine.id,
         || table(&page.data),
     )?;
-    if page.data.is_empty() && out.format().is_for_people() {
+    let could_be = context.settings.aws.is_some();
+    if could_be && page.data.is_empty() && out.format().is_for_people() {
         context.console.say.note("there is no machine");
     }
     Ok(())

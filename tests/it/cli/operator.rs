@@ -311,3 +311,16 @@ fn workers_without_a_daemon_are_pointed_out() {
     });
     env.until_alone();
 }
+
+#[test]
+fn a_profile_without_machines_lists_none_and_says_why() {
+    let env = TestEnv::new();
+    let listed = env.run("runs list --machines -o json");
+    assert_eq!(listed.code, 0, "{listed:?}");
+    assert_eq!(
+        listed.stderr,
+        "the profile default has no machines: its agents run on this one\n"
+    );
+    let page: Value = serde_json::from_str(&listed.stdout).expect("JSON");
+    assert_eq!(page["data"], serde_json::json!([]));
+}

@@ -1,6 +1,6 @@
 //! From facts to causes, most telling first, and to the one command that would unblock the Session. Pure.
 
-use super::facts::{Facts, Worker};
+use super::facts::{Attendance, Facts, Worker};
 use crate::api::{TurnStatus, Words};
 use crate::engine::fence::RunState;
 use crate::engine::session::{ActiveTurn, QUARANTINE_PROBE_MS};
@@ -65,6 +65,7 @@ impl Explanation {
 }
 
 const START: &str = "rat-things daemon start";
+const ELSEWHERE: &str = "none runs here, and those of other machines can't be seen from here";
 
 /// Why the Session is where it is.
 pub fn explanation(facts: &Facts) -> Explanation {
@@ -113,20 +114,26 @@ fn quarantined(facts: &Facts) -> Explanation {
         facts.missing.as_ref().and_then(|worker| worker.alive),
         &facts.daemon,
     ) {
-        (Some(true), Some(_)) if !since_long => {
+        (Some(true), Attendance::Here(_) | Attendance::Unseen) if !since_long => {
             let message = format!("{who} was silent, and has been told to stop for {since}");
             Explanation::of("stopping", message)
         }
-        (Some(false), Some(_)) => {
+        (Some(false), Attendance::Here(_)) => {
             let soon = duration(QUARANTINE_PROBE_MS);
             let message = format!(
                 "in quarantine for {since}, and its worker is gone: the daemon ends the quarantine within {soon}"
             );
             Explanation::of("quarantine_ending", message)
         }
-        (Some(false), None) => {
+        (Some(false), Attendance::Nobody) => {
             let message = format!(
                 "in quarantine for {since}; its worker is gone, and no daemon runs to find that out"
+            );
+            Explanation::of("no_daemon", message).person(START)
+        }
+        (Some(false), Attendance::Unseen) => {
+            let message = format!(
+                "in quarantine for {since}; its worker, which ran here, is gone: only a daemon here can find that out"
             );
             Explanation::of("no_daemon", message).person(START)
         }
@@ -170,12 +177,24 @@ fn due(facts: &Facts, turn: &ActiveTurn) -> Explanation {
     };
     let due_ms = facts.head.agenda.execute.unwrap_or(facts.now_ms);
     let overdue_ms = facts.now_ms.saturating_sub(due_ms);
-    if facts.daemon.is_none() {
+    if let Attendance::Nobody = facts.daemon {
         return Explanation::of("no_daemon", format!("{what}, and no daemon runs")).person(START);
     }
     if turn.not_before_ms > facts.now_ms {
         let wait = duration(turn.not_before_ms - facts.now_ms);
         return Explanation::of("retry", format!("{what}, after a pause of {wait}"));
+    }
+    if let Attendance::Unseen = facts.daemon {
+        if overdue_ms < PATIENCE_MS {
+            let message = format!("{what}: any daemon of the deployment takes it");
+            return Explanation::of("due", message).also("daemons_unseen", ELSEWHERE);
+        }
+        let message = format!(
+            "{what} for {} already, and no daemon of the deployment has taken it",
+            duration(overdue_ms)
+        );
+        let nobody = Explanation::of("not_taken", message).also("daemons_unseen", ELSEWHERE);
+        return nobody.person(START);
     }
     if overdue_ms < PATIENCE_MS {
         return Explanation::of("due", format!("{what}: the daemon is about to take it"));
@@ -194,21 +213,35 @@ fn leased(facts: &Facts, turn: Option<&ActiveTurn>) -> Explanation {
     let who = name(facts.owner.as_ref());
     let alive = facts.owner.as_ref().and_then(|owner| owner.alive);
     match (alive, &facts.daemon, lapsed) {
-        (Some(false), None, _) => {
+        (Some(false), Attendance::Nobody, _) => {
             let message = format!("{who} is gone, and no daemon runs to replace it");
             Explanation::of("no_daemon", message).person(START)
         }
-        (Some(false), Some(_), _) => {
+        (Some(false), Attendance::Here(_), _) => {
             let message = format!("{who} is gone; the daemon is about to replace it");
             Explanation::of("worker_gone", message)
         }
-        (_, None, true) => {
+        (Some(false), Attendance::Unseen, _) => {
+            let message = format!(
+                "{who} is gone; a daemon of another machine replaces it once its lease has lapsed, and one here would at once"
+            );
+            Explanation::of("worker_gone", message).next(START)
+        }
+        (_, Attendance::Nobody, true) => {
             let message = format!(
                 "{who} has not renewed its lease in time, by the clock here, and no daemon runs to look after it"
             );
             Explanation::of("no_daemon", message).person(START)
         }
-        (_, Some(_), true) => {
+        (_, Attendance::Unseen, true) => {
+            let message = format!(
+                "{who} has not renewed its lease in time, by the clock here; a daemon of the deployment asks about it once it has watched it for a whole lease"
+            );
+            Explanation::of("silent", message)
+                .also("daemons_unseen", ELSEWHERE)
+                .next(START)
+        }
+        (_, Attendance::Here(_), true) => {
             let message = format!(
                 "{who} has not renewed its lease in time, by the clock here; the daemon asks about it once it has watched it for a whole lease"
             );
@@ -239,7 +272,7 @@ fn working(facts: &Facts, turn: Option<&ActiveTurn>, who: &str) -> Explanation {
         }
     };
     match (&facts.daemon, facts.head.queue.is_empty()) {
-        (None, false) => explained.also(
+        (Attendance::Nobody, false) => explained.also(
             "no_daemon",
             "no daemon runs: the worker goes on alone, for as long as it lives",
         ),
@@ -260,6 +293,15 @@ fn history(facts: &Facts, explained: Explanation) -> Explanation {
                 facts.turn_attempts
             );
             explained.also("attempts", message)
+        }
+    };
+    let explained = match turn.unheard {
+        0 | 1 => explained,
+        unheard => {
+            let message = format!(
+                "machines launched for it in a row without a word from a worker: {unheard}; the pauses between them grow, and what the last one wrote to its console says more"
+            );
+            explained.also("machines_unheard", message)
         }
     };
     match facts.head.queue.len() {
@@ -317,7 +359,7 @@ mod tests {
             waiting: Vec::new(),
             owner: None,
             missing: None,
-            daemon: Some(Note {
+            daemon: Attendance::Here(Note {
                 identity: "proc:1:2:b".into(),
                 version: "1".into(),
                 started_ms: 1,
@@ -389,7 +431,7 @@ mod tests {
                 "due, no daemon",
                 facts(|f| {
                     queued(f);
-                    f.daemon = None;
+                    f.daemon = Attendance::Nobody;
                 }),
             ),
             (
@@ -421,7 +463,7 @@ mod tests {
                     if let Some(turn) = &mut f.head.turn {
                         turn.cancel = Some(3);
                     }
-                    f.daemon = None;
+                    f.daemon = Attendance::Nobody;
                 }),
             ),
             ("waits for answers", facts(waits)),
@@ -446,7 +488,7 @@ mod tests {
                         number: 2,
                         input: 2,
                     });
-                    f.daemon = None;
+                    f.daemon = Attendance::Nobody;
                 }),
             ),
             ("worker unseen", facts(|f| leased(f, None, NOW_MS + 9_000))),
@@ -455,7 +497,7 @@ mod tests {
                 "worker gone, no daemon",
                 facts(|f| {
                     leased(f, Some(false), NOW_MS + 9);
-                    f.daemon = None;
+                    f.daemon = Attendance::Nobody;
                 }),
             ),
             ("silent", facts(|f| leased(f, Some(true), NOW_MS - 9))),
@@ -463,7 +505,7 @@ mod tests {
                 "silent, no daemon",
                 facts(|f| {
                     leased(f, Some(true), NOW_MS - 9);
-                    f.daemon = None;
+                    f.daemon = Attendance::Nobody;
                 }),
             ),
             ("quarantine, unknown", facts(|f| quarantined(f, None))),
@@ -477,10 +519,59 @@ mod tests {
             ),
             ("quarantine, gone", facts(|f| quarantined(f, Some(false)))),
             (
+                "due, no daemon here",
+                facts(|f| {
+                    queued(f);
+                    f.daemon = Attendance::Unseen;
+                }),
+            ),
+            (
+                "due for long, no daemon here",
+                facts(|f| {
+                    queued(f);
+                    f.head.agenda.execute = Some(1);
+                    f.daemon = Attendance::Unseen;
+                }),
+            ),
+            (
+                "silent, no daemon here",
+                facts(|f| {
+                    leased(f, None, NOW_MS - 9);
+                    f.daemon = Attendance::Unseen;
+                }),
+            ),
+            (
+                "worker of this machine gone, no daemon here",
+                facts(|f| {
+                    leased(f, Some(false), NOW_MS + 9);
+                    f.daemon = Attendance::Unseen;
+                }),
+            ),
+            (
+                "machines that end before a word",
+                facts(|f| {
+                    queued(f);
+                    if let Some(turn) = &mut f.head.turn {
+                        turn.begun = true;
+                        turn.attempts = 3;
+                        turn.unheard = 3;
+                        turn.not_before_ms = NOW_MS + 60_000;
+                    }
+                    f.daemon = Attendance::Unseen;
+                }),
+            ),
+            (
+                "quarantine, gone, no daemon here",
+                facts(|f| {
+                    quarantined(f, Some(false));
+                    f.daemon = Attendance::Unseen;
+                }),
+            ),
+            (
                 "quarantine, gone, no daemon",
                 facts(|f| {
                     quarantined(f, Some(false));
-                    f.daemon = None;
+                    f.daemon = Attendance::Nobody;
                 }),
             ),
         ];

@@ -30,6 +30,34 @@ impl Worker {
     }
 }
 
+/// Whether a daemon looks after the Session.
+pub enum Attendance {
+    /// One runs here.
+    Here(Note),
+    /// None runs, and nowhere else could one run.
+    Nobody,
+    /// None runs here, and those of other machines can't be seen from here: they need no leader, and know nothing of one another.
+    Unseen,
+}
+
+impl Attendance {
+    fn of(context: &Context, local: &Local) -> Attendance {
+        match daemon::running(&local.places) {
+            Some(note) => Attendance::Here(note),
+            None if context.settings.aws.is_some() => Attendance::Unseen,
+            None => Attendance::Nobody,
+        }
+    }
+
+    /// What the daemon that runs here says of itself.
+    pub(super) fn note(&self) -> Option<&Note> {
+        match self {
+            Attendance::Here(note) => Some(note),
+            Attendance::Nobody | Attendance::Unseen => None,
+        }
+    }
+}
+
 /// A function call that a client answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
@@ -74,8 +102,8 @@ pub struct Facts {
     pub owner: Option<Worker>,
     /// Who is missed.
     pub missing: Option<Worker>,
-    /// The daemon that runs, if one does.
-    pub daemon: Option<Note>,
+    /// Who would look after it.
+    pub daemon: Attendance,
     /// Lost workers that a Turn survives.
     pub turn_attempts: u32,
     /// Turns that run at once, at most.
@@ -143,7 +171,7 @@ impl Facts {
                 .quarantine
                 .as_ref()
                 .map(|q| Worker::of(&q.execution.0)),
-            daemon: daemon::running(&local.places),
+            daemon: Attendance::of(context, local),
             turn_attempts: settings.limits.turn_attempts,
             room: settings.daemon.workers * settings.daemon.runs_per_worker,
             head,

@@ -5,7 +5,7 @@ mod facts;
 mod screen;
 
 pub use self::cause::{Cause, Explanation, explanation};
-pub use self::facts::{Call, Facts, Waiting, Worker};
+pub use self::facts::{Attendance, Call, Facts, Waiting, Worker};
 
 use crate::cli::Context;
 use crate::cli::compose::{self, Local};

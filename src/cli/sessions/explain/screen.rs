@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::cause::Explanation;
-use super::facts::{Facts, Worker};
+use super::facts::{Attendance, Facts, Worker};
 use crate::api::Words;
 use crate::cli::out::{Cell, Column, Details, Role, Table};
 use crate::cli::show;
@@ -67,7 +67,7 @@ pub(super) fn document(facts: &Facts, explained: &Explanation) -> Value {
         "generation": head.fence.generation,
         "last_error": head.last_error,
         "next_due_ms": head.agenda.execute,
-        "daemon": facts.daemon.as_ref().map(|note| json!({"identity": note.identity, "version": note.version})),
+        "daemon": facts.daemon.note().map(|note| json!({"identity": note.identity, "version": note.version})),
     })
 }
 
@@ -127,8 +127,11 @@ pub(super) fn details(facts: &Facts, explained: &Explanation) -> Details {
             .value("  since", Cell::Time(quarantine.since_ms));
     }
     let daemon = match &facts.daemon {
-        Some(note) => Cell::word(format!("running, version {}", note.version), Role::Good),
-        None => Cell::word("not running", Role::Dim),
+        Attendance::Here(note) => {
+            Cell::word(format!("running, version {}", note.version), Role::Good)
+        }
+        Attendance::Nobody => Cell::word("not running", Role::Dim),
+        Attendance::Unseen => Cell::word("not running here", Role::Dim),
     };
     details = details
         .value("daemon", daemon)
