@@ -1,11 +1,16 @@
-//! What a Session costs in requests to AWS, counted where they are sent, and held to its budget.
+//! What a Session costs in requests to AWS and in dollars, counted where they are sent, and held to its budget: `docs/costs.md` has the
+//! budgets, and this reads them there.
 
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use rat_things::api::{self, InputEvent, InputMessage, MessageInput};
 use rat_things::backend::aws::blobs::S3Blobs;
-use rat_things::backend::aws::calls::Purpose;
+use rat_things::backend::aws::calls::{Call, Purpose};
 use rat_things::backend::aws::secrets::ManagedSecrets;
 use rat_things::backend::aws::store::DynamoStore;
 use rat_things::backend::harness::responses::{Options, ResponsesHarness};
@@ -19,8 +24,11 @@ use rat_things::engine::core::{Core, Settings};
 use rat_things::engine::dispatch::Dispatcher;
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::keys::owner_of;
-use rat_things::engine::ports::{Principal, RunGrant};
+use rat_things::engine::ports::{
+    Commit, Committed, Key, Page, Principal, Range, Record, RunGrant, Store, StoreError,
+};
 use rat_things::engine::run::Worker;
+use rat_things::engine::session::Head;
 use tokio::sync::watch;
 
 use super::emulators::Place;
@@ -29,10 +37,75 @@ use super::place;
 /// How long a busy machine may take for one Turn.
 const LONG: Duration = Duration::from_secs(60);
 
+/// A store whose written rows are counted: a transaction is paid for by them.
+struct Counted {
+    inner: DynamoStore,
+    rows: Arc<AtomicU64>,
+}
+
+#[async_trait]
+impl Store for Counted {
+    async fn get(&self, key: &Key) -> Result<Option<Record>, StoreError> {
+        self.inner.get(key).await
+    }
+
+    async fn get_many(&self, keys: &[Key]) -> Result<Vec<Option<Record>>, StoreError> {
+        self.inner.get_many(keys).await
+    }
+
+    async fn range(&self, range: &Range) -> Result<Page, StoreError> {
+        self.inner.range(range).await
+    }
+
+    async fn keys(&self, range: &Range) -> Result<(Vec<Key>, bool), StoreError> {
+        self.inner.keys(range).await
+    }
+
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        self.rows
+            .fetch_add(commit.writes.len() as u64, Ordering::Relaxed);
+        self.inner.commit(commit).await
+    }
+}
+
+/// What was sent, and what AWS lists for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Spent {
+    requests: u64,
+    /// Billionths of a US dollar, in us-east-1, on demand.
+    nano_usd: u64,
+}
+
+impl Spent {
+    fn since(self, before: Spent) -> Spent {
+        Spent {
+            requests: self.requests - before.requests,
+            nano_usd: self.nano_usd - before.nano_usd,
+        }
+    }
+}
+
+/// A request, without what its rows cost.
+fn nano_usd(call: &Call) -> u64 {
+    match (call.service.as_str(), call.operation.as_str()) {
+        ("DynamoDB", "TransactWriteItems") => 0,
+        // Strongly consistent, and of at most 16 KB in all.
+        ("DynamoDB", _) => 4 * 125,
+        ("S3", "GetObject" | "HeadObject") => 400,
+        ("S3", "DeleteObject" | "DeleteObjects") | ("STS", _) => 0,
+        // Everything else that is written or listed, and every value that is asked for.
+        _ => 5_000,
+    }
+}
+
+/// Two units of writing for a row of a transaction; rows have their content elsewhere and fit into 1 KB.
+const ROW_NANO_USD: u64 = 2 * 625;
+
 /// The engine over an account, and its client.
 struct Account {
     place: Place,
     core: Core,
+    rows: Arc<AtomicU64>,
     owner: String,
     _dir: tempfile::TempDir,
 }
@@ -41,8 +114,13 @@ impl Account {
     fn new() -> Account {
         let place = place();
         let dir = tempfile::tempdir().expect("a directory");
+        let rows: Arc<AtomicU64> = Arc::default();
+        let store = Counted {
+            inner: DynamoStore::new(&place.clients, &place.places),
+            rows: rows.clone(),
+        };
         let core = Core {
-            store: Arc::new(DynamoStore::new(&place.clients, &place.places)),
+            store: Arc::new(store),
             blobs: Arc::new(S3Blobs::new(&place.clients, &place.places)),
             secrets: Arc::new(ManagedSecrets::new(
                 &place.clients,
@@ -58,18 +136,25 @@ impl Account {
         Account {
             place,
             core,
+            rows,
             owner: owner_of(&Principal { name }),
             _dir: dir,
         }
     }
 
-    /// Requests so far, without those that look for work, which cost the same whatever is done.
-    fn sent(&self) -> u64 {
-        let counts = self.place.clients.calls().counts().into_iter();
-        counts
-            .filter(|(call, _)| call.purpose != Purpose::Agenda)
-            .map(|(_, count)| count)
-            .sum()
+    /// What was spent so far, without what looks for work, which costs the same whatever is done.
+    fn spent(&self) -> Spent {
+        let mut spent = Spent {
+            requests: 0,
+            nano_usd: self.rows.load(Ordering::Relaxed) * ROW_NANO_USD,
+        };
+        for (call, count) in self.place.clients.calls().counts() {
+            if call.purpose != Purpose::Agenda {
+                spent.requests += count;
+                spent.nano_usd += count * nano_usd(&call);
+            }
+        }
+        spent
     }
 
     async fn create(&self) -> SessionId {
@@ -77,6 +162,13 @@ impl Account {
         let params = api::parse_session_create(body).expect("a request");
         let created = self.core.create_session(&self.owner, Some("one"), &params);
         created.await.expect("a session").session
+    }
+
+    async fn cancel(&self, session: &SessionId, key: &str) {
+        let body = br#"{"events":[{"type":"agent.session.input.cancel"}]}"#;
+        let params = api::parse_events(body).expect("a request");
+        let sent = self.core.send(&self.owner, session, key, &params.events);
+        sent.await.expect("accepted");
     }
 
     async fn send(&self, session: &SessionId, key: &str, text: &str) {
@@ -88,17 +180,25 @@ impl Account {
         sent.await.expect("accepted");
     }
 
-    /// Waits until the Session owes nothing, as somebody who is not counted.
-    async fn rest(&self, watcher: &Core, session: &SessionId) {
+    /// Waits until the Session's head is like this, or gone, as somebody who is not counted.
+    async fn until(&self, watcher: &Core, session: &SessionId, so: impl Fn(Option<&Head>) -> bool) {
         let begun = Instant::now();
         loop {
-            let loaded = watcher.load(session).await.expect("reads").expect("there");
-            if loaded.head.turn.is_none() && loaded.head.fence.lease.is_none() {
+            let loaded = watcher.load(session).await.expect("reads");
+            let head = loaded.as_ref().map(|loaded| &loaded.head);
+            if so(head) {
                 return;
             }
-            assert!(begun.elapsed() < LONG, "{:?}", loaded.head);
+            assert!(begun.elapsed() < LONG, "{head:?}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+
+    /// Waits until the Session owes nothing.
+    async fn rest(&self, watcher: &Core, session: &SessionId) {
+        let rests = |head: &Head| head.turn.is_none() && head.fence.lease.is_none();
+        self.until(watcher, session, |head| head.is_some_and(rests))
+            .await;
     }
 
     /// The same records, read by clients of their own.
@@ -134,78 +234,118 @@ async fn what_a_session_costs_in_requests_is_within_its_budget_and_does_not_grow
     let dispatcher = Dispatcher::new(account.core.clone(), Arc::new(compute), environments);
     let (_stop, stopped) = watch::channel(false);
 
-    let mut seen = Vec::new();
-    let before = account.sent();
+    let mut seen: Vec<(&str, Spent)> = Vec::new();
+    let before = account.spent();
     let session = account.create().await;
-    seen.push((CREATE, account.sent() - before));
+    seen.push(("`sessions create`, accepted", account.spent().since(before)));
     // Nobody works yet, so that this is what acceptance alone takes.
-    let before = account.sent();
+    let before = account.spent();
     account.send(&session, "first", "@say done").await;
-    seen.push((SEND, account.sent() - before));
-    let before = account.sent();
+    seen.push(("`sessions send`, accepted", account.spent().since(before)));
+    let before = account.spent();
     tokio::spawn(dispatcher.run(stopped));
     account.rest(&watcher, &session).await;
-    seen.push((TURN, account.sent() - before));
+    let first = "the first Turn, trivial, with a new worker";
+    seen.push((first, account.spent().since(before)));
     let mut turns = Vec::new();
     for n in 0..TURNS {
-        let before = account.sent();
+        let before = account.spent();
         account.send(&session, &n.to_string(), "@say done").await;
         account.rest(&watcher, &session).await;
         // A Turn may begin before its acceptance is answered, so that the two are counted together.
-        turns.push(account.sent() - before);
+        turns.push(account.spent().since(before));
     }
     // What one of them leaves to be looked at is counted with the next, so that the mean is what is held.
-    let mean = turns.iter().sum::<u64>().div_ceil(turns.len() as u64);
-    seen.push((LATER, mean));
-    let before = account.sent();
+    let mean = |of: fn(&Spent) -> u64| turns.iter().map(of).sum::<u64>().div_ceil(TURNS);
+    let later = Spent {
+        requests: mean(|turn| turn.requests),
+        nano_usd: mean(|turn| turn.nano_usd),
+    };
+    seen.push(("any of 500 later messages with its trivial Turn", later));
+    let before = account.spent();
     let ten = "@exec ls\n".repeat(10) + "@say done";
     account.send(&session, "ten", &ten).await;
     account.rest(&watcher, &session).await;
-    seen.push((TEN, account.sent() - before));
+    let ten = "a message and a Turn with ten commands";
+    seen.push((ten, account.spent().since(before)));
     // Whoever heard of the end looks once more.
     tokio::time::sleep(Duration::from_millis(500)).await;
-    let idle = account.sent();
+    let before = account.spent();
     tokio::time::sleep(Duration::from_secs(3)).await;
-    seen.push((IDLE, account.sent() - idle));
+    let idle = "an idle Session, in an hour";
+    seen.push((idle, account.spent().since(before)));
 
-    let all = account.place.clients.calls().counts();
-    for (row, count) in seen {
-        assert!(
-            count <= row.budget,
-            "{}: {count}, {turns:?} {all:#?}",
-            row.what
-        );
-        let line = format!("| {} | {} |", row.what, row.budget);
-        assert!(PAGE.contains(&line), "docs/costs.md must have: {line}");
+    account
+        .send(&session, "slow", "@exec ls\n@sleep 600000")
+        .await;
+    let at_work = |head: &Head| head.fence.lease.as_ref().is_some_and(|l| l.renewals > 1);
+    account
+        .until(&watcher, &session, |head| head.is_some_and(at_work))
+        .await;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let before = account.spent();
+    account.cancel(&session, "cancel").await;
+    account.rest(&watcher, &session).await;
+    let cancel = "a cancel of a running Turn, and its end";
+    seen.push((cancel, account.spent().since(before)));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let before = account.spent();
+    let deleted = account.core.delete_session(&account.owner, &session).await;
+    deleted.expect("deleted");
+    let fenced = account.spent().since(before);
+    seen.push(("`sessions delete`, answered", fenced));
+    account
+        .until(&watcher, &session, |head| head.is_none())
+        .await;
+    let erased = account.spent().since(before).requests;
+    // Everything that its Turns left goes in the largest commits that there are.
+    assert!(erased <= 3 * TURNS / 2, "{erased}");
+
+    let budgets = budgets();
+    let mut over = Vec::new();
+    for (what, spent) in &seen {
+        let Some(budget) = budgets.get(*what) else {
+            panic!("docs/costs.md says nothing of {what}");
+        };
+        if spent.requests > budget.requests || spent.nano_usd > budget.nano_usd {
+            over.push((what, spent, budget));
+        }
     }
+    let all = account.place.clients.calls().counts();
+    assert!(over.is_empty(), "{over:#?}\n{seen:#?}\n{all:#?}");
+    for (what, requests) in [
+        ("`sessions create`, accepted", 4),
+        ("`sessions send`, accepted", 3),
+        (first, 12),
+        (idle, 0),
+    ] {
+        assert!(budgets[what].requests <= requests, "{what}");
+    }
+    let sum = |some: &[Spent]| some.iter().map(|turn| turn.requests).sum::<u64>();
     let (first, last) = (&turns[..10], &turns[turns.len() - 10..]);
-    let sum = |some: &[u64]| some.iter().sum::<u64>();
     assert!(sum(last).abs_diff(sum(first)) <= 10, "{turns:?}");
 }
 
-const PAGE: &str = include_str!("../../../docs/costs.md");
-
-/// What something may cost.
-#[derive(Clone, Copy)]
-struct Row {
-    what: &'static str,
-    /// Requests at most.
-    budget: u64,
+/// What the page permits, by what it is for.
+fn budgets() -> BTreeMap<String, Spent> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/costs.md");
+    let page = std::fs::read_to_string(page).expect("a page");
+    let rows = page.lines().filter_map(|line| {
+        let cells: Vec<&str> = line.strip_prefix("| ")?.split(" | ").collect();
+        let [what, requests, usd, ..] = cells.as_slice() else {
+            return None;
+        };
+        // Of a thousand: 0.001 dollars are a thousandth of a thousandth each.
+        let (whole, thousandths) = usd.split_once('.')?;
+        let thousandths = whole.parse::<u64>().ok()? * 1_000 + thousandths.parse::<u64>().ok()?;
+        let spent = Spent {
+            requests: requests.replace(',', "").parse().ok()?,
+            nano_usd: thousandths * 1_000,
+        };
+        Some(((*what).to_owned(), spent))
+    });
+    rows.collect()
 }
-
-const fn row(what: &'static str, budget: u64) -> Row {
-    Row { what, budget }
-}
-
-const CREATE: Row = row("`sessions create`, accepted", 4);
-const SEND: Row = row("`sessions send`, accepted", 3);
-const TURN: Row = row("the first Turn, trivial, with a new worker", 12);
-const LATER: Row = row(
-    "any of 500 later messages with its trivial Turn",
-    SEND.budget + 12,
-);
-const TEN: Row = row("a message and a Turn with ten commands", 80);
-const IDLE: Row = row("an idle Session, for as long as it is idle", 0);
 
 /// Turns of the Session.
-const TURNS: usize = 500;
+const TURNS: u64 = 500;
