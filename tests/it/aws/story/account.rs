@@ -67,9 +67,14 @@ impl Account {
 
     pub(super) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rat-things"));
+        command.args(args);
+        self.at_home(command)
+    }
+
+    /// With the environment of this account's programs, and nothing else.
+    fn at_home(&self, mut command: Command) -> Command {
         let home: &Path = self.home.path();
         command
-            .args(args)
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", home)
@@ -96,7 +101,11 @@ impl Account {
     }
 
     pub(super) fn daemon(&self) -> Daemon {
-        let mut daemon = self.command(&["daemon", "run"]);
+        // The kernel ends it with the thread that started it: nothing of a test outlives the test.
+        let mut daemon = Command::new("setpriv");
+        daemon.args(["--pdeathsig", "KILL", env!("CARGO_BIN_EXE_rat-things")]);
+        daemon.args(["daemon", "run"]);
+        let mut daemon = self.at_home(daemon);
         let log = self.home.path().join("daemon.log");
         let file = std::fs::File::options().append(true).create(true).open(log);
         Daemon(

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use self::account::Account;
 pub(crate) use self::account::{Ended, Instance, Pace, Power, State};
@@ -167,6 +168,11 @@ impl Ec2 {
     /// An instance ends by itself, by its host, or because its capacity is needed.
     pub(crate) fn end(&self, id: &str, why: Ended) {
         self.region.ended(id, why);
+    }
+
+    /// An instance was launched so long ago.
+    pub(crate) fn backdate(&self, id: &str, by: Duration) {
+        locked(&self.region.0.account).backdate(id, by);
     }
 
     /// An instance that ended is not known any more.

@@ -9,6 +9,7 @@ mod tags;
 mod templates;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::super::when::mixed;
 use super::query::Params;
@@ -212,6 +213,12 @@ impl Account {
         operation(self, params)
     }
 
+    /// An instance was launched so long ago.
+    pub(super) fn backdate(&mut self, id: &str, by: Duration) {
+        let found = self.instances.iter_mut().find(|instance| instance.id == id);
+        found.expect("an instance").launched = ago(by);
+    }
+
     pub(super) fn region(&self) -> &str {
         &self.region
     }
@@ -256,8 +263,13 @@ impl Account {
 
 /// Now, as EC2 writes it.
 fn now() -> String {
-    let now = jiff::Timestamp::now();
-    now.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
+    ago(Duration::ZERO)
+}
+
+/// So long ago, as EC2 writes it.
+fn ago(by: Duration) -> String {
+    let then = jiff::Timestamp::now() - by;
+    then.strftime("%Y-%m-%dT%H:%M:%S.000Z").to_string()
 }
 
 /// What a request needs.

@@ -3,8 +3,8 @@
 //! What they lack is named here: dynoxide does not know point-in-time recovery, which `HIDDEN_BY_DYNOXIDE` says, so that what is about
 //! recovery has its table in ministack; ministack refuses no bucket of another account.
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+mod account;
+mod machines;
 
 use aws_sdk_s3::primitives::ByteStream;
 use aws_sdk_s3::types::{BucketVersioningStatus, VersioningConfiguration};
@@ -12,124 +12,23 @@ use pretty_assertions::assert_eq;
 use rat_things::backend::aws::client::AwsClients;
 use serde_json::{Value, json};
 
-use super::emulators::Place;
-use super::place;
+use self::account::{Account, HIDDEN_BY_DYNOXIDE, examined, not_right, outcomes, results};
 use super::stand::proxy::{Fault, Proxy, Rule};
 use super::stand::when::When;
 
-/// A deployment of one test, in the emulators' account.
-struct Account {
-    home: tempfile::TempDir,
-    place: Place,
-    /// Its name.
-    name: String,
-    /// Where DynamoDB is for the program, if not at the emulator itself.
-    through: Option<String>,
-}
-
-impl Account {
-    fn new() -> Account {
-        let place = place();
-        let home = tempfile::tempdir().expect("a directory");
-        let config = home.path().join("config/rat-things");
-        std::fs::create_dir_all(&config).expect("a directory");
-        let name = place.places.table.replace("rat-things", "setup");
-        let text = format!(
-            "default_profile = \"cloud\"\n[profile.cloud]\nkind = \"aws\"\naws.deployment = \"{name}\"\naws.region = \"eu-west-1\"\n"
-        );
-        std::fs::write(config.join("config.toml"), text).expect("a file");
-        Account {
-            home,
-            place,
-            name,
-            through: None,
-        }
-    }
-
-    fn run(&self, line: &str) -> Output {
-        self.command(line).output().expect("it runs")
-    }
-
-    fn command(&self, line: &str) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rat-things"));
-        let home: &Path = self.home.path();
-        let dynamodb = self.through.as_ref().unwrap_or(&self.place.dynamodb_url);
-        command
-            .args(line.split(' '))
-            .env_clear()
-            .env("HOME", home)
-            .env("XDG_CONFIG_HOME", home.join("config"))
-            .env("XDG_STATE_HOME", home.join("state"))
-            .env("AWS_ACCESS_KEY_ID", "test")
-            .env("AWS_SECRET_ACCESS_KEY", "test")
-            .env("AWS_EC2_METADATA_DISABLED", "true")
-            .env("AWS_ENDPOINT_URL_DYNAMODB", dynamodb)
-            .env("AWS_ENDPOINT_URL", &self.place.others_url)
-            .stdin(Stdio::null());
-        command
-    }
-
-    /// The exit code and the JSON that was printed.
-    fn asked(&self, line: &str) -> (i32, Value) {
-        let out = self.run(&format!("{line} -o json"));
-        let json = serde_json::from_slice(&out.stdout);
-        let code = out.status.code().expect("it was not killed");
-        (code, json.unwrap_or_else(|_| panic!("{line}: {out:?}")))
-    }
-
-    /// Something that says it runs on Graviton.
-    fn program(&self) -> PathBuf {
-        let path = self.home.path().join("program");
-        let mut header = b"\x7fELF\x02\x01\x01".to_vec();
-        header.resize(18, 0);
-        header.extend([0xb7, 0]);
-        header.extend(self.name.as_bytes());
-        std::fs::write(&path, header).expect("a file");
-        path
-    }
-
-    fn bucket(&self, plan: &Value) -> String {
-        format!(
-            "{}-{}-eu-west-1",
-            self.name,
-            plan["account"].as_str().expect("an account")
-        )
-    }
-}
-
-/// What dynoxide does not show.
-const HIDDEN_BY_DYNOXIDE: [&str; 3] = ["table", "point-in-time recovery", "hidden"];
-
-/// Lines that are not right: resource, property, standing.
-fn not_right(plan: &Value) -> Vec<(String, String, String)> {
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let lines = plan["lines"].as_array().expect("lines").iter();
-    lines
-        .filter(|line| line["standing"] != "right")
-        .map(|line| {
-            (
-                text(&line["resource"]),
-                text(&line["property"]),
-                text(&line["standing"]),
-            )
-        })
-        .collect()
-}
-
-/// What was done, and how it ended.
-fn outcomes(deeds: &Value) -> Vec<(&str, &str)> {
-    let deeds = deeds["deeds"].as_array().expect("deeds").iter();
-    deeds
-        .map(|deed| {
-            let word = |name: &str| deed[name].as_str().expect("words");
-            (word("what"), word("outcome"))
-        })
-        .collect()
+#[test]
+fn what_a_plan_says_is_due_is_made_and_then_nothing_is() {
+    all_is_made(Account::new());
 }
 
 #[test]
-fn what_a_plan_says_is_due_is_made_and_then_nothing_is() {
+fn the_same_where_ministack_is_ec2_as_well() {
     let mut account = Account::new();
+    account.ec2_url = Some(account.place.others_url.clone());
+    all_is_made(account);
+}
+
+fn all_is_made(mut account: Account) {
     account.through = Some(account.place.others_url.clone());
     let program = account.program();
     let with = format!("--binary {}", program.display());
@@ -340,28 +239,15 @@ async fn a_table_of_somebody_else_is_not_touched() {
 #[test]
 fn doctor_says_what_is_wrong_with_a_deployment_and_what_mends_it() {
     let account = Account::new();
-    let doctor = |line: &str| {
-        let (code, report) = account.asked(line);
-        let checks = report["checks"].as_array().expect("checks").iter();
-        let seen = checks.map(|check| {
-            let word = |name: &str| check[name].as_str().expect("words").to_owned();
-            (word("name"), word("result"), word("message"))
-        });
-        (code, seen.collect::<Vec<_>>())
-    };
-    let of = |checks: &[(String, String, String)], name: &str| -> Vec<String> {
-        let of_it = checks.iter().filter(|(of, _, _)| of == name);
-        of_it.map(|(_, result, _)| result.clone()).collect()
-    };
-    let (code, checks) = doctor("doctor");
+    let (code, checks) = examined(&account);
     assert_eq!(code, 1, "{checks:#?}");
-    assert_eq!(of(&checks, "credentials"), ["ok"]);
+    assert_eq!(results(&checks, "credentials"), ["ok"]);
     for missing in ["table", "bucket", "store"] {
-        assert_eq!(of(&checks, missing), ["failed"], "{checks:#?}");
+        assert_eq!(results(&checks, missing), ["failed"], "{checks:#?}");
     }
     let (code, _) = account.asked("aws init --yes --without-workers");
     assert_eq!(code, 0);
-    let (_, checks) = doctor("doctor");
+    let (_, checks) = examined(&account);
     for right in [
         "bucket",
         "store",
@@ -369,17 +255,17 @@ fn doctor_says_what_is_wrong_with_a_deployment_and_what_mends_it() {
         "launch template",
         "program",
     ] {
-        assert_eq!(of(&checks, right), ["ok"], "{checks:#?}");
+        assert_eq!(results(&checks, right), ["ok"], "{checks:#?}");
     }
     // Point-in-time recovery is hidden by dynoxide.
-    assert_eq!(of(&checks, "table"), ["warning"], "{checks:#?}");
+    assert_eq!(results(&checks, "table"), ["warning"], "{checks:#?}");
     // Workers without a program.
     let program = account.program();
     let (code, _) = account.asked(&format!("aws init --yes --binary {}", program.display()));
     assert_eq!(code, 0);
-    let (_, checks) = doctor("doctor");
+    let (_, checks) = examined(&account);
     for right in ["security group", "launch template", "program"] {
-        assert_eq!(of(&checks, right), ["ok"], "{checks:#?}");
+        assert_eq!(results(&checks, right), ["ok"], "{checks:#?}");
     }
 }
 
