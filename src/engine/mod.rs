@@ -39,6 +39,7 @@ pub mod files;
 pub mod finish;
 pub mod foretaste;
 pub mod fsck;
+mod giving_up;
 pub mod halt;
 pub mod history;
 pub mod ids;

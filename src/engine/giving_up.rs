@@ -1,0 +1,45 @@
+//! Giving up: a Turn over which too many workers were lost ends without another one, whatever was decided about it before.
+
+use super::core::Loaded;
+use super::dispatch::Dispatcher;
+use super::draft::Draft;
+use super::error::EngineError;
+use super::ids::SessionId;
+use super::settle::{CALLS_PER_COMMIT, Ending, close_some_calls, end_turn};
+use super::turn::{Capture, Failure};
+
+impl Dispatcher {
+    /// Too many workers were lost even over saving the outputs: the Turn ends without one.
+    pub(super) async fn give_up(
+        &self,
+        session: &SessionId,
+        loaded: &Loaded,
+    ) -> Result<bool, EngineError> {
+        let Some(turn) = &loaded.head.turn else {
+            return Ok(true);
+        };
+        let attending = self.core.attending(session, turn).await?;
+        let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
+        if turn.calls.len() > CALLS_PER_COMMIT {
+            close_some_calls(&mut draft, &attending);
+            self.seal(draft).await?;
+            return Ok(false);
+        }
+        let ending = match (&turn.cancel, &turn.doomed) {
+            (Some(_), _) => Ending::Cancelled,
+            (None, Some(failure)) => Ending::Failed(failure.clone()),
+            (None, None) => Ending::Failed(Failure {
+                code: "internal_error".into(),
+                message: "no worker could be kept alive for this turn".into(),
+            }),
+        };
+        let capture = loaded.head.environment_opened.then(|| Capture {
+            problem: Some("outputs were not saved: no worker could be kept alive for it".into()),
+            ..Capture::default()
+        });
+        end_turn(&mut draft, &attending, ending, capture)
+            .map_err(|e| EngineError::Conflict(e.to_string()))?;
+        self.seal(draft).await?;
+        Ok(false)
+    }
+}
