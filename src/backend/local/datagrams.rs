@@ -1,19 +1,20 @@
 //! Datagrams between the processes of one data directory: one unix socket for each that listens, in the run directory.
 //!
 //! Sending never waits: who is full loses a datagram, and a socket nobody is bound to any more is removed. There is no list of
-//! listeners: the directory is the list, read anew for every datagram, because a cache of it could miss a process that has just
-//! begun to listen. With nobody there, sending costs a look into the directory.
+//! listeners: the directory is the list. It is read again as soon as it has changed, which one call tells, so that a process which has just begun
+//! to listen is not missed. With nobody there, sending costs that call.
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, SystemTime};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RawDir};
+use rustix::fs::{AtFlags, Mode, OFlags, RawDir, Stat};
 
 use crate::backend::local::ids;
 
@@ -27,6 +28,47 @@ pub(super) struct Sockets {
     dir: PathBuf,
     /// The socket datagrams are sent from, made by the first one.
     sender: OnceLock<Option<UnixDatagram>>,
+    /// The names that were found last.
+    listing: Mutex<Option<Arc<Listing>>>,
+}
+
+/// The sockets that a directory had.
+struct Listing {
+    /// The directory when it was read.
+    dir: Version,
+    names: Vec<CString>,
+}
+
+/// Tells a directory from another one, and from itself with other names in it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Version {
+    device: u64,
+    inode: u64,
+    changed: Duration,
+}
+
+/// A directory that changed so recently may change again without a sign of it, because times of change are rough.
+const SETTLED: Duration = Duration::from_millis(200);
+
+impl Version {
+    fn of(stat: &Stat) -> Option<Version> {
+        let seconds = u64::try_from(stat.st_mtime).ok()?;
+        let nanos = u32::try_from(stat.st_mtime_nsec).ok()?;
+        Some(Version {
+            device: stat.st_dev,
+            inode: stat.st_ino,
+            changed: Duration::new(seconds, nanos),
+        })
+    }
+
+    /// Whether any later change gives it another time.
+    fn is_settled(&self) -> bool {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        now.is_ok_and(|now| {
+            now.checked_sub(self.changed)
+                .is_some_and(|age| age >= SETTLED)
+        })
+    }
 }
 
 /// The name of a socket that this process is bound to; dropping it removes the name.
@@ -55,6 +97,7 @@ impl Sockets {
         Sockets {
             dir,
             sender: OnceLock::new(),
+            listing: Mutex::default(),
         }
     }
 
@@ -91,7 +134,7 @@ impl Sockets {
     }
 
     /// Sends a datagram to every socket whose name begins with one of `prefixes`, without those that `except` names. The datagram is
-    /// made when the first of them is found.
+    /// made if there is one.
     ///
     /// # Errors
     /// The directory can't be read. That a socket did not take it is none.
@@ -103,26 +146,52 @@ impl Sockets {
     ) -> io::Result<()> {
         let sender = self.sender.get_or_init(|| new_sender().ok());
         let Some(sender) = sender else { return Ok(()) };
-        let dir = open_dir(&self.dir)?;
-        let mut space = [MaybeUninit::<u8>::uninit(); 4_096];
-        let mut entries = RawDir::new(&dir, &mut space);
-        let mut made = None;
-        let mut make = Some(datagram);
-        while let Some(entry) = entries.next() {
-            let entry = entry?;
-            let name = entry.file_name();
-            if !prefixes.iter().any(|prefix| is_socket(name, prefix)) || except(name) {
-                continue;
-            }
-            if let Some(make) = make.take() {
-                made = Some(make());
-            }
-            if let Some(bytes) = &made {
-                send_to(sender, bytes, &self.dir, &dir, name);
-            }
+        let listing = self.listing()?;
+        let is_meant = |name: &&CString| {
+            prefixes.iter().any(|prefix| is_socket(name, prefix)) && !except(name)
+        };
+        let mut meant = listing.names.iter().filter(is_meant).peekable();
+        if meant.peek().is_none() {
+            return Ok(());
+        }
+        let (dir, bytes) = (open_dir(&self.dir)?, datagram());
+        for name in meant {
+            send_to(sender, &bytes, &self.dir, &dir, name);
         }
         Ok(())
     }
+
+    /// The sockets that are there now.
+    fn listing(&self) -> io::Result<Arc<Listing>> {
+        let dir = Version::of(&rustix::fs::stat(&self.dir)?);
+        let mut last = self.listing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = last.as_ref().filter(|last| Some(last.dir) == dir) {
+            return Ok(Arc::clone(last));
+        }
+        let dir = dir.ok_or_else(|| io::Error::other("the time of the last change is none"))?;
+        let settled = dir.is_settled();
+        let listing = Arc::new(Listing {
+            dir,
+            names: names(&self.dir)?,
+        });
+        *last = settled.then(|| Arc::clone(&listing));
+        Ok(listing)
+    }
+}
+
+/// The names of all sockets in a directory.
+fn names(dir: &Path) -> io::Result<Vec<CString>> {
+    let dir = open_dir(dir)?;
+    let mut space = [MaybeUninit::<u8>::uninit(); 4_096];
+    let mut entries = RawDir::new(&dir, &mut space);
+    let mut names = Vec::new();
+    while let Some(entry) = entries.next() {
+        let entry = entry?;
+        if is_socket(entry.file_name(), "") {
+            names.push(entry.file_name().to_owned());
+        }
+    }
+    Ok(names)
 }
 
 fn is_socket(name: &CStr, prefix: &str) -> bool {
