@@ -1,8 +1,8 @@
-//! Reads: a few threads, each with its own connection, and a connection for reads that are over sooner than a thread wakes up.
+//! Reads: a few threads, each with its own connection, and connections for reads that are over sooner than a thread wakes up.
 //!
 //! What may take long (ranges, many rows, the opening of a connection) runs on the threads. A point read takes ten microseconds, and
-//! two changes of thread several times that, so it runs where it is asked for, on a connection that never waits: when that one is in
-//! use, or finds a lock, the read goes to the threads after all. A page that is not in memory costs it one access to the disk.
+//! two changes of thread several times that, so it runs where it is asked for, on a connection that never waits: when all of these are in
+//! use, or one finds a lock, the read goes to the threads after all. A page that is not in memory costs it one access to the disk.
 //! Threads start when a read finds no idle one. Connections stay open for the life of the store, which also keeps the WAL's
 //! files in place.
 
@@ -22,8 +22,11 @@ use crate::engine::ports::StoreError;
 /// for each; the writer does look before each group.
 const GUARD_EVERY: Duration = Duration::from_millis(10);
 
-/// Reads on the threads before there is a connection for reads in place: commands that read a little and end don't need it.
+/// Reads on the threads before there is a connection for reads in place, and again before there is one more: commands that read a little and
+/// end need none, and a lone client needs one.
 const BEFORE_IN_PLACE: u32 = 32;
+/// Connections for reads in place, at most: as many as there are threads that may read at the same time, within reason.
+const IN_PLACE: usize = 4;
 
 type Job = Box<dyn FnOnce(Result<&Connection, StoreError>) + Send>;
 
@@ -36,10 +39,11 @@ struct Shared {
     place: Arc<Place>,
     state: Mutex<State>,
     arrived: Condvar,
-    in_place: Mutex<InPlace>,
+    /// Those behind one are used while it is in use.
+    in_place: [Mutex<InPlace>; IN_PLACE],
 }
 
-/// The connection for reads in place.
+/// A connection for reads in place.
 #[derive(Default)]
 struct InPlace {
     conn: Option<Guarded>,
@@ -83,7 +87,7 @@ impl Readers {
                 place,
                 state: Mutex::default(),
                 arrived: Condvar::new(),
-                in_place: Mutex::default(),
+                in_place: Default::default(),
             }),
         }
     }
@@ -111,13 +115,14 @@ impl Readers {
         &self,
         read: &dyn Fn(&Connection) -> rusqlite::Result<T>,
     ) -> Option<Result<T, StoreError>> {
-        let mut here = self.shared.in_place.try_lock().ok()?;
+        let mut places = self.shared.in_place.iter().enumerate();
+        let (at, mut here) = places.find_map(|(at, place)| Some((at, place.try_lock().ok()?)))?;
         let Some(guarded) = &mut here.conn else {
             here.wanted = here.wanted.saturating_add(1);
             if here.wanted >= BEFORE_IN_PLACE && !here.opening {
                 here.opening = true;
                 drop(here);
-                self.open_in_place();
+                self.open_in_place(at);
             }
             return None;
         };
@@ -126,7 +131,7 @@ impl Readers {
         read(conn).ok().map(Ok)
     }
 
-    fn open_in_place(&self) {
+    fn open_in_place(&self, at: usize) {
         let shared = Arc::downgrade(&self.shared);
         let job: Job = Box::new(move |_| {
             let Some(shared) = shared.upgrade() else {
@@ -134,13 +139,13 @@ impl Readers {
             };
             let opened = shared.place.connect_reading().ok();
             let conn = opened.filter(|conn| conn.busy_timeout(Duration::ZERO).is_ok());
-            let mut here = shared.in_place();
+            let mut here = shared.in_place(at);
             here.conn = conn.map(|conn| Guarded { conn, at: None });
             here.wanted = 0;
             here.opening = false;
         });
         if self.submit(job).is_err() {
-            self.shared.in_place().opening = false;
+            self.shared.in_place(at).opening = false;
         }
     }
 
@@ -235,9 +240,10 @@ impl Shared {
         }
     }
 
-    fn in_place(&self) -> MutexGuard<'_, InPlace> {
+    fn in_place(&self, at: usize) -> MutexGuard<'_, InPlace> {
         // A read that panicked left the connection as it was.
-        self.in_place.lock().unwrap_or_else(PoisonError::into_inner)
+        let place = self.in_place[at].lock();
+        place.unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
