@@ -25,7 +25,7 @@ use crate::backend::aws::inventory::AwsInventory;
 use crate::backend::aws::store as aws_store;
 use crate::backend::demo::Demo;
 use crate::backend::harness::codex::exec::relay;
-use crate::backend::harness::codex::{self, CodexHarness, Endpoint};
+use crate::backend::harness::codex::{self, CodexHarness};
 use crate::backend::harness::responses::{self, ResponsesHarness, patch};
 use crate::backend::key::KeySource;
 use crate::backend::local::archive::{TarZstdReader, TarZstdWriter};
@@ -425,24 +425,29 @@ pub fn model(settings: &Settings) -> Result<Arc<dyn Model>, CliError> {
     match settings.provider.kind {
         ProviderKind::Demo => Ok(Arc::new(DemoModel)),
         ProviderKind::Responses => {
-            let provider = &settings.provider;
-            let key = match (&provider.api_key, &provider.api_key_command) {
-                (Some(key), _) => KeySource::Given(key.clone()),
-                (None, Some(argv)) => KeySource::Command {
-                    command: shell_words(argv),
-                    timeout_ms: KEY_COMMAND_MS,
-                },
-                (None, None) => KeySource::Env {
-                    name: provider.api_key_env.clone(),
-                },
-            };
-            let mut options = HttpOptions::new(provider.base_url.clone(), key);
-            options.idle_timeout_ms = provider.timeout_ms;
-            let model = HttpModel::new(options)
+            let model = HttpModel::new(provider(settings))
                 .map_err(|error| CliError::new(codes::CONFIG_VALUE, error.to_string()))?;
             Ok(Arc::new(model))
         }
     }
+}
+
+/// The provider of the model, with where its key is.
+fn provider(settings: &Settings) -> HttpOptions {
+    let provider = &settings.provider;
+    let key = match (&provider.api_key, &provider.api_key_command) {
+        (Some(key), _) => KeySource::Given(key.clone()),
+        (None, Some(argv)) => KeySource::Command {
+            command: shell_words(argv),
+            timeout_ms: KEY_COMMAND_MS,
+        },
+        (None, None) => KeySource::Env {
+            name: provider.api_key_env.clone(),
+        },
+    };
+    let mut options = HttpOptions::new(provider.base_url.clone(), key);
+    options.idle_timeout_ms = provider.timeout_ms;
+    options
 }
 
 /// How long the command that prints the key may take.
@@ -476,11 +481,8 @@ fn codex_harness(settings: &Settings, program: Option<PathBuf>) -> Arc<dyn Harne
     let mut options = codex::Options::new(relay, places.codex());
     options.program = program;
     options.max_model_calls = settings.limits.model_calls_per_turn;
-    let endpoint = Endpoint {
-        base_url: settings.provider.base_url.clone(),
-        token: None,
-    };
-    Arc::new(CodexHarness::new(endpoint, options))
+    options.model_retries = settings.provider.max_retries;
+    Arc::new(CodexHarness::new(provider(settings), options))
 }
 
 fn responses_harness(settings: &Settings) -> Result<Arc<dyn Harness>, CliError> {

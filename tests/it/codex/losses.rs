@@ -3,7 +3,7 @@
 use pretty_assertions::assert_eq;
 
 use super::stub::{Answer, Gate, Stub};
-use super::world::{codexes, rat, settled, stop, the_codex, transcript};
+use super::world::{codexes, rat, settled, stop_killed, the_codex, transcript};
 use crate::kill::processes::Role;
 use crate::kill::rat::{Rat, until};
 
@@ -70,7 +70,7 @@ async fn codex_is_killed_while_the_model_writes() {
     );
     assert_eq!(stub.asked(2).await.times_told("go"), 1);
     gate.open();
-    stop(&rat);
+    stop_killed(&rat);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,7 +96,7 @@ async fn codex_is_killed_while_a_command_runs_and_the_next_one_is_told_its_real_
         "{told:?}"
     );
     assert_eq!(second.times_told("go"), 1);
-    stop(&rat);
+    stop_killed(&rat);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -126,7 +126,7 @@ async fn the_worker_is_killed_while_a_command_runs_and_its_outcome_is_unknown() 
         "{told:?}"
     );
     assert_eq!(third.times_told("go"), 1);
-    stop(&rat);
+    stop_killed(&rat);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -156,5 +156,5 @@ async fn everything_is_killed_while_the_model_is_asked() {
     );
     assert_eq!(stub.asked(2).await.times_told("go"), 1);
     gate.open();
-    stop(&rat);
+    stop_killed(&rat);
 }

@@ -4,7 +4,8 @@ use pretty_assertions::assert_eq;
 
 use super::stub::{Answer, Gate, Stub};
 use super::world::{
-    codexes, create_with_function, last_turn, rat, send, settled, stop, transcript, until_status,
+    codexes, create_with_function, last_turn, rat, send, settled, stop, stop_killed, transcript,
+    until_status,
 };
 use crate::kill::rat::{Rat, until};
 
@@ -162,7 +163,7 @@ async fn a_function_is_waited_for_without_a_process_and_its_answer_is_given_once
     let second = stub.asked(2).await;
     assert_eq!(second.outputs_of("call_1"), ["blue"]);
     assert_eq!(second.times_told("go"), 1);
-    stop(&rat);
+    stop_killed(&rat);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,8 +2,11 @@
 
 use pretty_assertions::assert_eq;
 
+use super::installed::codex;
 use super::stub::{Answer, Gate, Stub};
-use super::world::{KEY, create, last_turn, rat, send, settled, stop, the_codex, transcript, with};
+use super::world::{
+    KEY, create, last_turn, profiled, rat, send, settled, stop, the_codex, transcript, with,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_codex_the_turn_fails_with_how_to_install_it() {
@@ -37,7 +40,10 @@ async fn what_the_provider_refuses_fails_the_turn_and_the_next_one_goes_on() {
         ("failed".into(), "authentication_error".into())
     );
     send(&rat, &session, "two");
-    assert_eq!(last_turn(&rat, &session).0, "failed");
+    assert_eq!(
+        last_turn(&rat, &session),
+        ("failed".into(), "invalid_request".into())
+    );
     send(&rat, &session, "three");
     assert_eq!(last_turn(&rat, &session).0, "completed");
     let third = stub.requests().last().expect("there are some").clone();
@@ -93,7 +99,9 @@ async fn the_providers_key_is_in_nothing_that_codex_or_a_command_sees() {
     }
     gate.open();
     settled(&rat, &session);
-    let told = stub.asked(2).await.outputs_of("call_1");
+    let second = stub.asked(2).await;
+    assert_eq!(second.headers["authorization"], format!("Bearer {KEY}"));
+    let told = second.outputs_of("call_1");
     assert!(
         told[0].contains("PATH=") && !told[0].contains(KEY),
         "{told:?}"
@@ -110,6 +118,23 @@ fn files(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
             _ => Vec::new(),
         })
         .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_makes_no_more_model_calls_than_it_may() {
+    let stub =
+        Stub::playing(|asked| Answer::new().runs(&format!("call_{}", asked.number), "true")).await;
+    let program = codex();
+    let program = program.to_str().expect("a path of text");
+    let rat = profiled(&stub, program, "limits.model_calls_per_turn = 3");
+    let session = create(&rat, "go");
+    assert_eq!(
+        last_turn(&rat, &session),
+        ("failed".into(), "usage_limit_exceeded".into())
+    );
+    assert_eq!(stub.requests().len(), 3);
+    assert_eq!(rat.items(&session).len(), 4);
+    stop(&rat);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,8 +17,13 @@ pub(crate) fn rat(stub: &Stub) -> Rat {
 
 /// The same with another Codex.
 pub(crate) fn with(stub: &Stub, program: &str) -> Rat {
+    profiled(stub, program, "")
+}
+
+/// The same with more lines in its profile.
+pub(crate) fn profiled(stub: &Stub, program: &str, more: &str) -> Rat {
     let profile = format!(
-        "harness = \"codex\"\ncodex.program = {program:?}\nprovider.model = \"stub-model\"\nlimits.lease_ms = 5000"
+        "{more}\nharness = \"codex\"\ncodex.program = {program:?}\nprovider.model = \"stub-model\"\nlimits.lease_ms = 5000"
     );
     Rat::with(&profile).with_environment([
         ("RAT_THINGS_PROVIDER", "responses".to_owned()),
@@ -151,13 +156,18 @@ pub(crate) fn the_codex(rat: &Rat) -> ProcessIdentity {
     )
 }
 
-/// Stops the program; nothing of it is left, Codex neither.
-pub(crate) fn stop(rat: &Rat) {
+/// Stops the program after something was killed: no process of it is left, Codex neither. A directory may be, until the next one is made.
+pub(crate) fn stop_killed(rat: &Rat) {
     rat.stop();
     until(
         || "no Codex is left".to_owned(),
         || codexes(rat).is_empty().then_some(()),
     );
+}
+
+/// Stops the program; nothing of it is left.
+pub(crate) fn stop(rat: &Rat) {
+    stop_killed(rat);
     let homes = std::fs::read_dir(rat.data().join("run/codex")).into_iter();
     let homes = homes.flatten().flatten().map(|entry| entry.file_name());
     let left: Vec<_> = homes.filter(|name| name != ".lock").collect();

@@ -8,7 +8,7 @@ use crate::api::TurnErrorCode;
 const MESSAGE_BYTES: usize = 2_000;
 
 /// Code and words of the error of a turn.
-pub fn read(error: &Value) -> (TurnErrorCode, String) {
+pub fn read(error: &Value) -> (String, String) {
     let info = &error["codexErrorInfo"];
     let message = error["message"].as_str().unwrap_or("Codex gave no reason");
     let mut message = match error["additionalDetails"].as_str() {
@@ -16,19 +16,7 @@ pub fn read(error: &Value) -> (TurnErrorCode, String) {
         _ => message.to_owned(),
     };
     message.truncate(message.floor_char_boundary(MESSAGE_BYTES));
-    let code = match code(info) {
-        TurnErrorCode::InternalError => {
-            status_in(&message).map_or(TurnErrorCode::InternalError, of_status)
-        }
-        code => code,
-    };
-    (code, message)
-}
-
-/// The status that a message speaks of. Of some refusals Codex tells it nowhere else.
-fn status_in(message: &str) -> Option<u64> {
-    let (_, rest) = message.split_once("unexpected status ")?;
-    rest.split_ascii_whitespace().next()?.parse().ok()
+    (code(info).to_string(), message)
 }
 
 fn of_status(status: u64) -> TurnErrorCode {
@@ -89,7 +77,7 @@ mod tests {
 
     #[test]
     fn a_providers_answer_decides_the_code() {
-        let of = |info: Value| read(&json!({"message": "m", "codexErrorInfo": info})).0;
+        let of = |info: Value| code(&info);
         let too_many = |status: Value| {
             of(json!({"responseTooManyFailedAttempts": {"httpStatusCode": status}}))
         };
@@ -103,8 +91,6 @@ mod tests {
         );
         assert_eq!(of(json!("what is new")), TurnErrorCode::InternalError);
         assert_eq!(of(json!(null)), TurnErrorCode::InternalError);
-        let told = json!({"message": "unexpected status 400 Bad Request: what?", "codexErrorInfo": "other"});
-        assert_eq!(read(&told).0, TurnErrorCode::InvalidRequest);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! one process, `process` starts and ends it, `rpc` speaks with it, `setup` says what it is told of the Agent and of the past, `turn`
 //! drives one Turn through as many processes as it takes, `talk` is the conversation with one of them and `seen` what is made of its news;
 //! `calls` keeps count of what the model asked for, `story` of what happened, and `failure` reads what the provider refused. [`exec`] is
-//! where the agent's commands go.
+//! where the agent's commands go, [`proxy`] where its model requests go, and [`checkpoint`] saves what a process keeps.
 //!
 //! Codex never runs a command itself: it has no local environment. The only one that it knows is [`exec`], which asks the engine to record an effect
 //! before it happens and then runs it in the Session's own environment. So a command is isolated, recorded, cancelled and recovered
@@ -31,19 +31,13 @@ mod turn;
 use std::path::PathBuf;
 
 use async_trait::async_trait;
+use tokio::sync::OnceCell;
 
 pub use self::program::{NoProgram, PINNED, Program};
-use crate::api::Secret;
+use self::proxy::ModelProxy;
+use crate::api::TurnErrorCode;
+use crate::backend::model::http::HttpOptions;
 use crate::engine::ports::{Harness, TurnEnd, TurnLink, TurnTask};
-
-/// Where the agent's model is.
-#[derive(Clone, Debug)]
-pub struct Endpoint {
-    /// Codex posts to `{base_url}/responses`.
-    pub base_url: String,
-    /// What it shows there.
-    pub token: Option<Secret>,
-}
 
 /// What a Turn may use.
 #[derive(Clone, Debug)]
@@ -60,6 +54,8 @@ pub struct Options {
     pub command_timeout_ms: u64,
     /// Output of one command that is kept for its Item.
     pub output_limit_bytes: usize,
+    /// How often Codex repeats a model call that failed.
+    pub model_retries: u32,
     /// History that the agent is given, about; older entries are left out.
     pub history_budget_bytes: usize,
 }
@@ -74,6 +70,7 @@ impl Options {
             max_model_calls: 200,
             command_timeout_ms: 3_600_000,
             output_limit_bytes: 64 << 10,
+            model_retries: 5,
             history_budget_bytes: 768 << 10,
         }
     }
@@ -81,23 +78,37 @@ impl Options {
 
 /// Drives Codex through Turns.
 pub struct CodexHarness {
-    endpoint: Endpoint,
+    provider: HttpOptions,
+    proxy: OnceCell<ModelProxy>,
     options: Options,
 }
 
 impl CodexHarness {
-    /// A harness whose agents reach their model at `endpoint`.
-    pub fn new(endpoint: Endpoint, options: Options) -> CodexHarness {
-        CodexHarness { endpoint, options }
+    /// A harness whose agents reach the model of this provider, and nothing else of it. Nothing is opened before the first Turn.
+    pub fn new(provider: HttpOptions, options: Options) -> CodexHarness {
+        CodexHarness {
+            provider,
+            proxy: OnceCell::new(),
+            options,
+        }
     }
 }
 
 #[async_trait]
 impl Harness for CodexHarness {
     async fn run(&self, task: TurnTask, link: TurnLink) -> TurnEnd {
-        turn::Turn::new(&self.endpoint, &self.options, task, link)
-            .run()
-            .await
+        let start = || ModelProxy::start(self.provider.clone());
+        match self.proxy.get_or_try_init(start).await {
+            Ok(proxy) => {
+                turn::Turn::new(proxy, &self.options, task, link)
+                    .run()
+                    .await
+            }
+            Err(error) => TurnEnd::Failed {
+                code: TurnErrorCode::InternalError.to_string(),
+                message: error.to_string(),
+            },
+        }
     }
 
     fn name(&self) -> &'static str {

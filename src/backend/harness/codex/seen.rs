@@ -8,12 +8,10 @@ use super::rpc::Incoming;
 use super::setup;
 use super::story::{COMMENTARY, FINAL};
 use super::talk::Talk;
-use super::turn::{Halt, Turn, failed};
+use super::turn::{Halt, Turn};
 use crate::api::{CallStatus, TurnErrorCode};
-use crate::backend::harness::responses::CALLED;
-use crate::engine::ports::{
-    Claim, Delta, ModelUsage, Observation, Past, ToolEnd, ToolOutcome, TurnEnd,
-};
+use crate::backend::harness::responses::{CALLED, ended_command, ended_trouble};
+use crate::engine::ports::{Claim, Delta, Observation, Past, ToolEnd, ToolOutcome, TurnEnd};
 
 /// Codex' name for the kind of item that is a command.
 const COMMAND: &str = "commandExecution";
@@ -67,7 +65,7 @@ impl Turn<'_> {
     ) -> Result<Option<TurnEnd>, Halt> {
         match method {
             "rawResponseItem/completed" => self.raw_item(talk, params["item"].take()).await?,
-            "rawResponse/completed" => self.response_complete(talk, &params["usage"]).await?,
+            "rawResponse/completed" => self.response_complete(talk).await?,
             "item/completed" => self.item_complete(talk, &params["item"]).await?,
             "turn/completed" => return self.turn_complete(talk, &params["turn"]).await,
             "error" if params["willRetry"] == true => {
@@ -197,6 +195,9 @@ impl Turn<'_> {
                 })
                 .await?;
         }
+        if let Some((end, told)) = self.process_end(talk, id) {
+            return self.end_call(talk, &call.recorded, end, told).await;
+        }
         let told = match &item["output"] {
             Value::String(text) => text.clone(),
             Value::Array(parts) => {
@@ -274,7 +275,7 @@ impl Turn<'_> {
                 let Some(call) = self.begun(talk, item) else {
                     return Ok(());
                 };
-                let (end, told) = self.command_end(item);
+                let (end, told) = self.command_end(talk, item);
                 self.end_call(talk, &call, end, told).await
             }
             "fileChange" => {
@@ -294,33 +295,29 @@ impl Turn<'_> {
         (call.stage == Stage::Begun).then(|| call.recorded.clone())
     }
 
-    fn command_end(&self, item: &Value) -> (ToolEnd, String) {
-        let exit_code = item["exitCode"].as_i64();
-        let exit_code = exit_code.and_then(|code| i32::try_from(code).ok());
-        let duration_ms = item["durationMs"].as_u64().unwrap_or(0);
-        let output = self.bounded(item["aggregatedOutput"].as_str().unwrap_or_default());
-        let (status, first) = match exit_code {
-            Some(0) => (
-                CallStatus::Completed,
-                format!("exit code 0 after {duration_ms} ms"),
-            ),
-            Some(code) => (
-                CallStatus::Failed,
-                format!("exit code {code} after {duration_ms} ms"),
-            ),
-            None => (CallStatus::Failed, "it could not be run".to_owned()),
+    /// How a command ended, as the environment says. Codex knows less of it.
+    fn command_end(&self, talk: &Talk, item: &Value) -> (ToolEnd, String) {
+        let id = item["id"].as_str().unwrap_or_default();
+        self.process_end(talk, id).unwrap_or_else(|| {
+            let output = self.bounded(item["aggregatedOutput"].as_str().unwrap_or_default());
+            let told = format!("it ended before it was over\n{output}");
+            let end = ToolEnd {
+                status: CallStatus::Incomplete,
+                exit_code: None,
+                output,
+                duration_ms: 0,
+            };
+            (end, told)
+        })
+    }
+
+    /// How the command of this call ended, if it ran and is over.
+    pub(super) fn process_end(&self, talk: &Talk, id: &str) -> Option<(ToolEnd, String)> {
+        let ended = match talk.place.as_ref()?.processes.ended(id)? {
+            Ok(end) => ended_command(end, self.options.command_timeout_ms),
+            Err(error) => ended_trouble(&error),
         };
-        let told = match output.is_empty() {
-            true => first,
-            false => format!("{first}\n{output}"),
-        };
-        let end = ToolEnd {
-            status,
-            exit_code,
-            output,
-            duration_ms,
-        };
-        (end, told)
+        Some((ended.end, ended.told))
     }
 
     fn patch_end(&self, item: &Value) -> (ToolEnd, String) {
@@ -376,25 +373,9 @@ impl Turn<'_> {
         .await
     }
 
-    async fn response_complete(&mut self, talk: &mut Talk, usage: &Value) -> Result<(), Halt> {
+    async fn response_complete(&mut self, talk: &mut Talk) -> Result<(), Halt> {
         self.tell_held(talk, FINAL).await?;
         talk.response_complete = true;
-        self.model_calls += 1;
-        let tokens = |name: &str| usage[name].as_u64().unwrap_or(0);
-        self.saw(Observation::ModelCall(ModelUsage {
-            input: tokens("inputTokens"),
-            cached_input: tokens("cachedInputTokens"),
-            output: tokens("outputTokens"),
-            reasoning: tokens("reasoningOutputTokens"),
-        }))
-        .await?;
-        let goes_on = !self.story.is_answered() && !talk.awaits_client;
-        if goes_on && self.model_calls >= self.options.max_model_calls {
-            let calls = self.model_calls;
-            let message =
-                format!("the turn made {calls} model calls, which is the most it may make");
-            return Err(failed(TurnErrorCode::UsageLimitExceeded, message));
-        }
         Ok(())
     }
 
@@ -413,12 +394,16 @@ impl Turn<'_> {
             }
             Some("completed") => Ok(Some(self.at_rest())),
             Some("failed") => {
-                let (code, message) = failure::read(&turn["error"]);
-                let too_long = code == TurnErrorCode::ContextLengthExceeded;
+                let (code, message) = match talk.refused.take() {
+                    // In the provider's own words, and not in Codex' about them.
+                    Some(error) => (error.code, error.message),
+                    None => failure::read(&turn["error"]),
+                };
+                let too_long = code == TurnErrorCode::ContextLengthExceeded.to_string();
                 if too_long && self.shorten(talk.sent_bytes) {
                     return Err(Halt::Again);
                 }
-                Err(failed(code, message))
+                Err(Halt::End(TurnEnd::Failed { code, message }))
             }
             _ => Err(Halt::Lost("it interrupted its turn by itself".to_owned())),
         }

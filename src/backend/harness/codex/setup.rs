@@ -20,8 +20,8 @@ pub struct Setup {
 }
 
 impl Setup {
-    /// Reads the Agent's snapshot. `base_url` and `token` are where its model is.
-    pub fn new(agent: &SessionAgent, base_url: &str, token: Option<&str>) -> Setup {
+    /// Reads the Agent's snapshot. `retries`: how often a failed model call is repeated.
+    pub fn new(agent: &SessionAgent, retries: u32) -> Setup {
         let mut functions = BTreeMap::new();
         let mut tools = Vec::new();
         for tool in &agent.tools {
@@ -30,18 +30,15 @@ impl Setup {
                 tools.push(dynamic_tool(function));
             }
         }
-        let mut provider = json!({
+        let provider = json!({
             "name": PROVIDER,
-            "base_url": base_url,
             "wire_api": "responses",
-            "request_max_retries": 2,
-            "stream_max_retries": 3,
-            "stream_idle_timeout_ms": 300_000,
+            "request_max_retries": retries,
+            "stream_max_retries": retries,
+            // Longer than the proxy waits, which knows why.
+            "stream_idle_timeout_ms": 3_600_000,
             "supports_websockets": false,
         });
-        if let Some(token) = token {
-            provider["experimental_bearer_token"] = token.into();
-        }
         let mut config = json!({"model_providers": {PROVIDER: provider}});
         if let Some(summary) = agent.reasoning.summary {
             config["model_reasoning_summary"] = summary.to_string().into();
@@ -80,9 +77,13 @@ impl Setup {
         }
     }
 
-    /// Parameters of `thread/start`.
-    pub fn thread(&self) -> Value {
-        self.thread.clone()
+    /// Parameters of `thread/start`. The model is at `base_url`, for whoever shows `token`.
+    pub fn thread(&self, base_url: &str, token: &str) -> Value {
+        let mut thread = self.thread.clone();
+        let provider = &mut thread["config"]["model_providers"][PROVIDER];
+        provider["base_url"] = base_url.into();
+        provider["experimental_bearer_token"] = token.into();
+        thread
     }
 
     /// Parameters of `turn/start`: a message, or none to go on with what is there.

@@ -12,13 +12,14 @@ use super::config::WORKSPACE;
 use super::exec::{Effect, Gate, Place};
 use super::process::AppServer;
 use super::program::PINNED;
+use super::proxy::FromProxy;
 use super::rpc::{Incoming, RpcError};
 use super::setup::{self, APPLY_PATCH};
 use super::story;
 use super::turn::{Halt, Turn, failed};
 use crate::api::TurnErrorCode;
 use crate::backend::harness::responses::patch;
-use crate::engine::ports::{Claim, Past, Steer, TurnEnd};
+use crate::engine::ports::{Claim, ModelError, Observation, Past, Steer, TurnEnd};
 use crate::engine::weight::json_bytes;
 
 /// How long an effect may be asked for before the model's call for it is known. Both come from Codex at the same time, on two ways.
@@ -38,6 +39,9 @@ pub struct Talk {
     pub(super) server: AppServer,
     pub(super) place: Option<Place>,
     gates: mpsc::Receiver<Gate>,
+    from_proxy: mpsc::Receiver<FromProxy>,
+    /// Why the provider did not answer last.
+    pub(super) refused: Option<ModelError>,
     /// Effects that wait, and since when.
     queue: VecDeque<(Gate, Instant)>,
     pub(super) thread: String,
@@ -60,6 +64,7 @@ pub struct Talk {
 enum Event {
     Stop(TurnEnd),
     Gate(Gate),
+    Model(FromProxy),
     Steer(Steer),
     Said(Incoming),
     Gone,
@@ -68,11 +73,18 @@ enum Event {
 
 impl Talk {
     /// With a process that was just started.
-    pub fn new(server: AppServer, place: Option<Place>, gates: mpsc::Receiver<Gate>) -> Talk {
+    pub fn new(
+        server: AppServer,
+        place: Option<Place>,
+        gates: mpsc::Receiver<Gate>,
+        from_proxy: mpsc::Receiver<FromProxy>,
+    ) -> Talk {
         Talk {
             server,
             place,
             gates,
+            from_proxy,
+            refused: None,
             queue: VecDeque::new(),
             thread: String::new(),
             codex_turn: String::new(),
@@ -105,11 +117,15 @@ impl Talk {
 
 impl Turn<'_> {
     /// Feeds a process and follows it until it, or the Turn, is over.
-    pub(super) async fn converse(&mut self, talk: &mut Talk) -> Result<TurnEnd, Halt> {
+    pub(super) async fn converse(
+        &mut self,
+        talk: &mut Talk,
+        thread: Value,
+    ) -> Result<TurnEnd, Halt> {
         tokio::select! {
             biased;
             end = self.stop.cancelled() => return Err(Halt::End(end)),
-            begun = begin(&mut talk.server, self.setup.thread()) => talk.thread = begun?,
+            begun = begin(&mut talk.server, thread) => talk.thread = begun?,
         }
         self.feed(talk).await?;
         let mut leaving = false;
@@ -130,6 +146,8 @@ impl Turn<'_> {
                 biased;
                 end = asked => Event::Stop(end),
                 Some(gate) = talk.gates.recv() => Event::Gate(gate),
+                // Told before Codex can know, so it is heard before Codex can say what came of it.
+                Some(model) = talk.from_proxy.recv() => Event::Model(model),
                 said = talk.server.rpc.next() => said.map_or(Event::Gone, Event::Said),
                 Some(steer) = self.link.steer.recv() => Event::Steer(steer),
                 () = tokio::time::sleep_until(look_at) => Event::Time,
@@ -142,6 +160,7 @@ impl Turn<'_> {
                 Event::Stop(_) if self.link.to_engine.is_closed() => return Ok(TurnEnd::Left),
                 Event::Stop(_) => leaving = true,
                 Event::Gate(gate) => talk.queue.push_back((gate, Instant::now())),
+                Event::Model(model) => self.model(talk, model).await?,
                 Event::Steer(steer) => self.steer(talk, steer).await?,
                 Event::Said(said) => {
                     if let Some(end) = self.said(talk, said).await? {
@@ -176,6 +195,25 @@ impl Turn<'_> {
         let begun = talk.server.rpc.ask("turn/start", params).await?;
         talk.codex_turn = text(&begun["turn"]["id"])?;
         talk.last_event = Instant::now();
+        Ok(())
+    }
+
+    /// What passed between Codex and its model.
+    async fn model(&mut self, talk: &mut Talk, model: FromProxy) -> Result<(), Halt> {
+        match model {
+            FromProxy::Opened { .. } => talk.refused = None,
+            FromProxy::Call { go, .. } => {
+                // Effects are recorded where they happen (`pass_gates`); here there is nothing to hold back.
+                let _ = go.send(Ok(()));
+            }
+            // Codex tells the same.
+            FromProxy::Reasoning { .. } => {}
+            FromProxy::Usage { usage, .. } => {
+                self.model_calls += 1;
+                self.saw(Observation::ModelCall(usage)).await?;
+            }
+            FromProxy::Failed(error) => talk.refused = Some(error),
+        }
         Ok(())
     }
 

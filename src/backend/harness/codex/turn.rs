@@ -4,17 +4,18 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Options;
 use super::exec::{Bounds, Place};
 use super::home::Home;
 use super::process::AppServer;
 use super::program::Program;
+use super::proxy::{Budget, ModelProxy};
 use super::rpc::RpcError;
 use super::setup::Setup;
 use super::story::Story;
 use super::talk::Talk;
-use super::{Endpoint, Options};
 use crate::api::{CallStatus, TurnErrorCode};
-use crate::backend::harness::responses::{OUTCOME_UNKNOWN, Stop, ended_command, ended_trouble};
+use crate::backend::harness::responses::{OUTCOME_UNKNOWN, Stop};
 use crate::engine::ports::{
     Environment, Fenced, Observation, Steer, ToolEnd, TurnEnd, TurnLink, TurnTask,
 };
@@ -30,6 +31,8 @@ const HISTORY_LEAST_BYTES: usize = 16 << 10;
 
 /// One Turn that is being worked on.
 pub struct Turn<'a> {
+    proxy: &'a ModelProxy,
+    session: String,
     pub(super) options: &'a Options,
     pub(super) setup: Setup,
     model: String,
@@ -80,15 +83,16 @@ pub fn failed(code: TurnErrorCode, message: String) -> Halt {
 impl<'a> Turn<'a> {
     /// Takes over a task.
     pub fn new(
-        endpoint: &'a Endpoint,
+        proxy: &'a ModelProxy,
         options: &'a Options,
         task: TurnTask,
         link: TurnLink,
     ) -> Turn<'a> {
-        let token = endpoint.token.as_ref().map(|token| token.reveal());
         Turn {
             options,
-            setup: Setup::new(&task.agent, &endpoint.base_url, token),
+            proxy,
+            session: task.session,
+            setup: Setup::new(&task.agent, options.model_retries),
             model: task.agent.model.clone(),
             environment: task.environment,
             stop: Stop::new(&link),
@@ -185,8 +189,16 @@ impl<'a> Turn<'a> {
         let place = self.environment.clone().map(open);
         let place = place.transpose().map_err(no_start)?;
         let server = AppServer::start(&program.path, &home).map_err(no_start)?;
-        let mut talk = Talk::new(server, place, asked);
-        let end = self.converse(&mut talk).await;
+        let model_calls = self
+            .options
+            .max_model_calls
+            .saturating_sub(self.model_calls);
+        let (admission, from_proxy) = self.proxy.admit(&self.session, Budget { model_calls });
+        let thread = self.setup.thread(&self.proxy.base_url(), admission.token());
+        let mut talk = Talk::new(server, place, asked, from_proxy);
+        let end = self.converse(&mut talk, thread).await;
+        // First its model is taken away, so that nothing is spent on an answer that nobody hears.
+        drop(admission);
         talk.server.kill().await;
         let end = match end {
             Err(Halt::Lost(why)) => Err(Halt::Lost(format!("{why}; {}", talk.server.complaint()))),
@@ -217,19 +229,8 @@ impl<'a> Turn<'a> {
         let Some(call) = talk.calls.begun().cloned() else {
             return Ok(());
         };
-        let ended = match &talk.place {
-            Some(place) => place.processes.ended(&call.id),
-            None => None,
-        };
-        let (end, told) = match ended {
-            Some(Ok(end)) => {
-                let ended = ended_command(end, self.options.command_timeout_ms);
-                (ended.end, ended.told)
-            }
-            Some(Err(error)) => {
-                let ended = ended_trouble(&error);
-                (ended.end, ended.told)
-            }
+        let (end, told) = match self.process_end(talk, &call.id) {
+            Some(ended) => ended,
             None => {
                 let end = ToolEnd {
                     status: CallStatus::Incomplete,

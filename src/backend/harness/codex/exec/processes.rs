@@ -102,9 +102,13 @@ impl Processes {
         self.lock().get(id).cloned()
     }
 
-    /// Codex needs nothing more of it.
-    pub fn forget(&self, id: &str) {
-        self.lock().remove(id);
+    /// Codex needs nothing more of its output. How it ended is still ours to tell.
+    pub fn forget_output(&self, id: &str) {
+        if let Some(process) = self.of(id) {
+            let mut state = process.lock();
+            state.chunks.clear();
+            state.kept_bytes = 0;
+        }
     }
 
     /// Waits until the command of this call is over. Returns at once if none ran here.
@@ -210,14 +214,14 @@ impl Process {
         if let Some(note) = note {
             self.wrote(id, Bytes::from(note), tell);
         }
+        // First for ourselves: whatever Codex is told, by news or when it reads, it may answer with the end of its turn.
+        self.ended.send_replace(Some(ended));
         let mut state = self.lock();
         state.exit_code = Some(exit_code);
         state.closed = true;
         let (exited, closed) = (state.last_seq + 1, state.last_seq + 2);
         state.last_seq = closed;
         drop(state);
-        // First for ourselves: Codex may answer with the end of its turn.
-        self.ended.send_replace(Some(ended));
         let exit = json!({"processId": id, "seq": exited, "exitCode": exit_code});
         let _ = tell.send(json!({"method": "process/exited", "params": exit}));
         let close = json!({"processId": id, "seq": closed});

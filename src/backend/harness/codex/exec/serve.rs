@@ -103,7 +103,7 @@ impl Server {
                 let running = self.processes.of(&which.process_id);
                 let running = running.is_some_and(|process| process.cancel());
                 if !running {
-                    self.processes.forget(&which.process_id);
+                    self.processes.forget_output(&which.process_id);
                 }
                 json!({"running": running})
             }
