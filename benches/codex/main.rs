@@ -29,7 +29,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use rat_things::backend::harness::codex::checkpoint::{Manifest, restore, take};
+use rat_things::backend::harness::codex::checkpoint::{Folded, Manifest, Segment, restore, take};
 
 use app_server::AppServer;
 use exec::Home;
@@ -71,6 +71,7 @@ async fn measure(turns: usize) -> io::Result<()> {
     let mut saved = Vec::new();
     let mut stored = BTreeMap::new();
     let mut known = BTreeSet::new();
+    let mut listed = BTreeSet::new();
     let mut first = None;
     let mut last = None;
     for number in 0..turns {
@@ -83,15 +84,22 @@ async fn measure(turns: usize) -> io::Result<()> {
         let taken = take(&home.path(), &thread, VERSION, number as u64, &known)
             .map_err(io::Error::other)?;
         let took = started.elapsed();
-        let manifest = serde_json::to_vec(&taken.manifest)?;
-        let manifest = zstd::bulk::compress(&manifest, 1)?;
+        let (folded, lists) = Folded::new(&taken.manifest)?;
+        let folded = zstd::bulk::compress(&serde_json::to_vec(&folded)?, 1)?;
+        let names = taken.manifest.names();
+        let mut is_new = |list: &&Segment| listed.insert(list.saved.blob.sha256.clone());
+        let lists: usize = lists
+            .iter()
+            .filter(&mut is_new)
+            .map(|list| list.packed.len())
+            .sum();
         let segments: usize = taken.new.iter().map(|segment| segment.packed.len()).sum();
         saved.push(Saved {
-            bytes: segments + manifest.len(),
+            bytes: segments + lists + folded.len(),
             took,
             turn,
         });
-        known = taken.manifest.names();
+        known = names;
         for segment in taken.new {
             stored.insert(segment.saved.blob.sha256, segment.packed);
         }

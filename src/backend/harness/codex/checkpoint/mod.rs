@@ -3,12 +3,13 @@
 //! Codex appends whole lines to one file per thread and never makes them durable; forks and sub-agents have files of their own that refer to
 //! the first one by its bytes. Any whole lines from the beginning are a good state. So a checkpoint is the closure of a thread's
 //! files, each cut after its last whole line, in segments that are named by what they hold: what did not change since the
-//! last checkpoint has the same names and is stored once. The [`Manifest`] says what belongs where, of which version, and which revision of
+//! last checkpoint has the same names and is stored once. A [`Folded`] manifest is as small after many Turns as after a few. The [`Manifest`] says what belongs where, of which version, and which revision of
 //! the Session it was taken at.
 //!
 //! It is a cache. What is missing, damaged or of another version is refused by name, and the caller begins anew from what it recorded.
 
 mod closure;
+mod folded;
 mod home;
 mod manifest;
 mod rollout;
@@ -20,6 +21,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 
+pub use self::folded::Folded;
 pub use self::manifest::{Manifest, SavedFile, SavedSegment};
 pub use self::segments::Segment;
 

@@ -44,7 +44,8 @@ fn end(bytes: &[u8]) -> usize {
     memchr::memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |at| from + at + 1)
 }
 
-fn pack(bytes: &[u8]) -> std::io::Result<Segment> {
+/// Any bytes as one segment.
+pub fn pack(bytes: &[u8]) -> std::io::Result<Segment> {
     let packed = zstd::bulk::compress(bytes, LEVEL)?;
     Ok(Segment {
         saved: SavedSegment {
