@@ -149,6 +149,8 @@ pub enum World {
 pub struct AwsWorld {
     /// Its region, table and bucket, in words.
     pub shown: String,
+    /// Who asks for what: the caller's account and role, region and table, in words.
+    pub caller: String,
     clients: AwsClients,
     records: aws_store::Places,
 }
@@ -236,6 +238,8 @@ async fn open_aws(
         records.bucket,
         clients.region()
     );
+    let (name, region) = (&principal.name, clients.region());
+    let caller = format!("{name} in {region}, table {}", records.table);
     let core = machines::core(settings, aws, &clients, &records, &places);
     Ok(Local {
         core,
@@ -243,6 +247,7 @@ async fn open_aws(
         places,
         world: World::Aws(Box::new(AwsWorld {
             shown,
+            caller,
             clients,
             records,
         })),

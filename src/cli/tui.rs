@@ -146,7 +146,7 @@ async fn open(
                 (Some(sessions), _) => format!("{sessions} made-up Sessions"),
                 (None, Some(server)) => server.base_url.clone(),
                 (None, None) => match of.local().map(|local| &local.world) {
-                    Some(World::Aws(aws)) => aws.shown.clone(),
+                    Some(World::Aws(aws)) => aws.caller.clone(),
                     _ => settings.data_dir.value.display().to_string(),
                 },
             },
