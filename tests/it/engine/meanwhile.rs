@@ -70,7 +70,14 @@ async fn play<T: Send + 'static>(
             }
         }
     };
-    world.at_rest().await;
+    tokio::select! {
+        () = world.at_rest() => {}
+        // The instant came when the Session was settled already: nobody acts at it.
+        life = fuse.victim(), if acted.is_none() => {
+            life.thaw();
+            world.at_rest().await;
+        }
+    }
     world.sound();
     (world, session, acted, fuse.place())
 }
