@@ -5,9 +5,9 @@ use super::error::EngineError;
 use super::input::{InputRow, Submission};
 use super::item::ItemBody;
 use super::keys;
+use super::open_call::OpenCall;
 use super::ports::{Feed, FunctionAnswer, Key, Steer};
 use super::run::{Live, Stop, patiently};
-use super::session::OpenCall;
 use super::settle::{Attending, CALLS_PER_COMMIT, take_answers};
 use super::work::Desk;
 

@@ -53,6 +53,7 @@ mod live;
 pub mod measure;
 pub mod observe;
 mod observer;
+pub mod open_call;
 pub mod operating;
 pub mod outbox;
 pub mod overhear;

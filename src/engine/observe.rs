@@ -6,8 +6,8 @@ use super::input::Body;
 use super::item::{CallState, ItemBody, ItemRow};
 use super::journal::Entry;
 use super::keys;
+use super::open_call::{MAX_OPEN_CALLS, OpenCall};
 use super::ports::{Claim, ModelUsage};
-use super::session::{MAX_OPEN_CALLS, OpenCall};
 use super::settle::{add_item, add_user_item, deliver_input};
 use crate::api::CallStatus;
 

@@ -5,8 +5,9 @@ use super::core::Core;
 use super::error::EngineError;
 use super::ids::{self, Kind, SessionId};
 use super::input::Body;
+use super::open_call::short_hash;
 use super::ports::FunctionAnswer;
-use super::session::{Head, short_hash};
+use super::session::Head;
 use crate::api::{InputEvent, canonical_json};
 
 /// One input, checked and with its large bodies stored.

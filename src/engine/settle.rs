@@ -8,7 +8,8 @@ use super::input::{EndRow, InputEvent, InputState, next as next_input};
 use super::item::{CallState, ItemBody, ItemRow};
 use super::journal::Entry;
 use super::keys;
-use super::session::{ActiveTurn, OpenCall, Pending, QueuedTurn};
+use super::open_call::OpenCall;
+use super::session::{ActiveTurn, Pending, QueuedTurn};
 use super::turn::{Capture, Failure, TurnEvent, TurnRefusal, TurnRow, next as next_turn};
 use crate::api::{CallStatus, TurnStatus};
 

@@ -16,12 +16,13 @@ use super::item::{CallState, ItemBody, ItemRow, Told};
 use super::lazy::LazyEnvironment;
 use super::live::Place;
 use super::observe::{Op, apply};
+use super::open_call::MAX_OPEN_CALLS;
 use super::ports::{
     Claim, Delta, Environment, Fenced, FromHarness, LivePart, Observation, Signal, Steer, ToolEnd,
     TurnEnd, TurnLink, TurnTask,
 };
 use super::run::{Leaving, Live, Stop, patiently};
-use super::session::{ActiveTurn, MAX_OPEN_CALLS, MAX_PENDING};
+use super::session::{ActiveTurn, MAX_PENDING};
 use super::settle::{Ending, take_answers};
 use super::start_files::Placing;
 use super::turn::Failure;

@@ -3,7 +3,8 @@
 use super::facts::{Around, HeadFact, SessionFacts};
 use super::finding::{Invariant, Report};
 use crate::engine::keys;
-use crate::engine::session::{HEAD_BYTES, Head, MAX_OPEN_CALLS, MAX_PENDING};
+use crate::engine::open_call::MAX_OPEN_CALLS;
+use crate::engine::session::{HEAD_BYTES, Head, MAX_PENDING};
 
 fn here() -> String {
     keys::HEAD.to_owned()

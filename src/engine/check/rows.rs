@@ -13,8 +13,8 @@ use crate::engine::input::{Body, EndRow, InputRow, Submission};
 use crate::engine::item::{CallState, ItemBody, ItemRow, Told};
 use crate::engine::journal::JournalRow;
 use crate::engine::keys;
+use crate::engine::open_call::short_hash;
 use crate::engine::ports::{BlobRef, Record};
-use crate::engine::session::short_hash;
 use crate::engine::sessions::Config;
 use crate::engine::turn::TurnRow;
 

@@ -553,7 +553,7 @@ pub fn answer(turn: u64, call_id: &str, text: &str) -> Prepared {
     Prepared::ToolResult {
         turn,
         call_id: call_id.into(),
-        digest: rat_things::engine::session::short_hash(text.as_bytes()),
+        digest: rat_things::engine::open_call::short_hash(text.as_bytes()),
         answer: content(text),
     }
 }

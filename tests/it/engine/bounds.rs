@@ -5,9 +5,10 @@ use rat_things::api::{CallStatus, TurnStatus};
 use rat_things::engine::error::EngineError;
 use rat_things::engine::item::{ItemBody, ItemRow};
 use rat_things::engine::keys;
+use rat_things::engine::open_call::MAX_OPEN_CALLS;
 use rat_things::engine::prepare::Prepared;
 use rat_things::engine::receipt::Outcome;
-use rat_things::engine::session::{MAX_OPEN_CALLS, MAX_PENDING};
+use rat_things::engine::session::MAX_PENDING;
 use rat_things::engine::settle::Ending;
 
 use super::bench::{Bench, answer, queued, steer};

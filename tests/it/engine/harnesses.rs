@@ -9,10 +9,10 @@ use futures_util::future::BoxFuture;
 use pretty_assertions::assert_eq;
 use rat_things::api::{CallStatus, SessionStatus, TurnStatus};
 use rat_things::engine::ids::SessionId;
+use rat_things::engine::open_call::MAX_OPEN_CALLS;
 use rat_things::engine::ports::{
     Claim, Harness, Observation, Past, Steer, ToolEnd, TurnEnd, TurnLink, TurnTask,
 };
-use rat_things::engine::session::MAX_OPEN_CALLS;
 use serde_json::json;
 
 use super::world::{Setup, World, answer_to, lines, managed};

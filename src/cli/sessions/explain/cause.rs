@@ -1,6 +1,6 @@
 //! From facts to causes, most telling first, and to the one command that would unblock the Session. Pure.
 
-use super::facts::{Attendance, Facts, Worker};
+use super::facts::{self, Attendance, Facts};
 use crate::api::{TurnStatus, Words};
 use crate::engine::fence::RunState;
 use crate::engine::session::{ActiveTurn, QUARANTINE_PROBE_MS};
@@ -107,7 +107,7 @@ fn quarantined(facts: &Facts) -> Explanation {
         .as_ref()
         .map_or(0, |q| q.since_ms);
     let since = duration(facts.now_ms.saturating_sub(since_ms));
-    let who = name(facts.missing.as_ref());
+    let who = facts::name(facts.missing.as_ref());
     let release = format!("rat-things runs release {}", facts.session);
     let since_long = facts.now_ms.saturating_sub(since_ms) > STOPPING_MS;
     match (
@@ -210,7 +210,7 @@ fn due(facts: &Facts, turn: &ActiveTurn) -> Explanation {
 fn leased(facts: &Facts, turn: Option<&ActiveTurn>) -> Explanation {
     let until_ms = facts.head.fence.lease.as_ref().map_or(0, |l| l.until_ms);
     let lapsed = until_ms <= facts.now_ms;
-    let who = name(facts.owner.as_ref());
+    let who = facts::name(facts.owner.as_ref());
     let alive = facts.owner.as_ref().and_then(|owner| owner.alive);
     match (alive, &facts.daemon, lapsed) {
         (Some(false), Attendance::Nobody, _) => {
@@ -320,30 +320,15 @@ fn count(n: usize, what: &str) -> String {
     }
 }
 
-/// A worker as a person would look for it.
-fn name(worker: Option<&Worker>) -> String {
-    let Some(worker) = worker else {
-        return "its worker".to_owned();
-    };
-    match worker
-        .execution
-        .split(':')
-        .nth(1)
-        .filter(|pid| pid.bytes().all(|b| b.is_ascii_digit()))
-    {
-        Some(pid) => format!("its worker (process {pid})"),
-        None => format!("its worker {}", worker.execution),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::facts::Call;
+    use super::super::facts::{Call, Worker};
     use super::*;
     use crate::cli::daemon::Note;
     use crate::engine::ids::SessionId;
+    use crate::engine::open_call::OpenCall;
     use crate::engine::ports::ExecutionId;
-    use crate::engine::session::{Head, OpenCall, QueuedTurn};
+    use crate::engine::session::{Head, QueuedTurn};
     use crate::engine::turn::{Failure, TurnRow};
 
     const NOW_MS: u64 = 1_000_000;

@@ -30,6 +30,22 @@ impl Worker {
     }
 }
 
+/// A worker as a person would look for it.
+pub(super) fn name(worker: Option<&Worker>) -> String {
+    let Some(worker) = worker else {
+        return "its worker".to_owned();
+    };
+    match worker
+        .execution
+        .split(':')
+        .nth(1)
+        .filter(|pid| pid.bytes().all(|b| b.is_ascii_digit()))
+    {
+        Some(pid) => format!("its worker (process {pid})"),
+        None => format!("its worker {}", worker.execution),
+    }
+}
+
 /// Whether a daemon looks after the Session.
 pub enum Attendance {
     /// One runs here.
