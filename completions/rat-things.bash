@@ -191,7 +191,7 @@ _rat__things() {
 
     case "${cmd}" in
         rat__things)
-            opts="-P -o -q -v -h -V --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help --version tui sessions artifacts agents keys runs outbox daemon aws doctor fsck config completions version help"
+            opts="-P -o -q -v -h -V --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help --version tui sessions artifacts agents keys runs outbox daemon aws doctor fsck config completions version help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -206,6 +206,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -229,7 +233,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help create list get update delete"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help create list get update delete"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -244,6 +248,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -267,7 +275,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents__subcmd__create)
-            opts="-f -P -o -q -v -h --model --name --instructions --metadata --file --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-f -P -o -q -v -h --model --name --instructions --metadata --file --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -309,6 +317,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -329,7 +341,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents__subcmd__delete)
-            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -344,6 +356,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -367,7 +383,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents__subcmd__get)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -382,6 +398,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -405,7 +425,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents__subcmd__list)
-            opts="-P -o -q -v -h --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --limit --after --order --all --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -435,6 +455,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -455,7 +479,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents__subcmd__update)
-            opts="-f -P -o -q -v -h --model --name --instructions --metadata --file --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-f -P -o -q -v -h --model --name --instructions --metadata --file --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -497,6 +521,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -517,7 +545,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__artifacts)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help get delete"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help get delete"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -532,6 +560,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -555,7 +587,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__artifacts__subcmd__delete)
-            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -570,6 +602,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -593,7 +629,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__artifacts__subcmd__get)
-            opts="-P -o -q -v -h --to --force --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --to --force --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -612,6 +648,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -635,7 +675,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__aws)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help init plan destroy policy template"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help init plan destroy policy template"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -650,6 +690,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -673,7 +717,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__aws__subcmd__destroy)
-            opts="-P -o -q -v -h --deployment --region --vpc --with-data --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --deployment --region --vpc --with-data --yes --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -707,6 +751,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -727,7 +775,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__aws__subcmd__init)
-            opts="-P -o -q -v -h --deployment --region --vpc --kms-key --x86-64 --without-workers --binary --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --deployment --region --vpc --kms-key --x86-64 --without-workers --binary --yes --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -762,6 +810,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -785,7 +837,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__aws__subcmd__plan)
-            opts="-P -o -q -v -h --deployment --region --vpc --kms-key --x86-64 --without-workers --binary --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --deployment --region --vpc --kms-key --x86-64 --without-workers --binary --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -823,6 +875,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -843,7 +899,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__aws__subcmd__policy)
-            opts="-P -o -q -v -h --account --region --deployment --kms-key --x86-64 --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help operator daemon worker"
+            opts="-P -o -q -v -h --account --region --deployment --kms-key --x86-64 --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help operator daemon worker"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -877,6 +933,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -897,7 +957,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__aws__subcmd__template)
-            opts="-P -o -q -v -h --deployment --kms-key --x86-64 --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --deployment --kms-key --x86-64 --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -923,6 +983,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -943,7 +1007,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__completions)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help bash elvish fish powershell zsh"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -958,6 +1022,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -981,7 +1049,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__config)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help show"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help show"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -996,6 +1064,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1019,7 +1091,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__config__subcmd__show)
-            opts="-P -o -q -v -h --origin --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --origin --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1034,6 +1106,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1057,7 +1133,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__daemon)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help run start stop status"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help run start stop status"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1072,6 +1148,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1095,7 +1175,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__daemon__subcmd__run)
-            opts="-P -o -q -v -h --listen --no-auth --allow-remote --tls-cert --tls-key --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --listen --no-auth --allow-remote --tls-cert --tls-key --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1125,6 +1205,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -1145,7 +1229,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__daemon__subcmd__start)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1160,6 +1244,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1183,7 +1271,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__daemon__subcmd__status)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1198,6 +1286,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1221,7 +1313,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__daemon__subcmd__stop)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1236,6 +1328,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1259,7 +1355,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__doctor)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1274,6 +1370,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1297,7 +1397,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__fsck)
-            opts="-P -o -q -v -h --repair --quick --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --repair --quick --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1312,6 +1412,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1335,7 +1439,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__help)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1350,6 +1454,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1373,7 +1481,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__keys)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help create list revoke"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help create list revoke"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1388,6 +1496,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1411,7 +1523,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__keys__subcmd__create)
-            opts="-P -o -q -v -h --name --expires --scope --rate --max-body --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --name --expires --scope --rate --max-body --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1449,6 +1561,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -1469,7 +1585,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__keys__subcmd__list)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1484,6 +1600,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1507,7 +1627,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__keys__subcmd__revoke)
-            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1522,6 +1642,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1545,7 +1669,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__outbox)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help list"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help list"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1560,6 +1684,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1583,7 +1711,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__outbox__subcmd__list)
-            opts="-P -o -q -v -h --limit --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --limit --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1602,6 +1730,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1625,7 +1757,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__runs)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help list show release stop"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help list show release stop"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1640,6 +1772,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1663,7 +1799,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__runs__subcmd__list)
-            opts="-P -o -q -v -h --all-active --machines --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --all-active --machines --limit --after --order --all --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1693,6 +1829,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -1713,7 +1853,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__runs__subcmd__release)
-            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1728,6 +1868,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1751,7 +1895,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__runs__subcmd__show)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1766,6 +1910,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1789,7 +1937,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__runs__subcmd__stop)
-            opts="-P -o -q -v -h --all --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --all --yes --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1804,6 +1952,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1827,7 +1979,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help create list get update send cancel answer turns items events artifacts wait explain export import delete"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help create list get update send cancel answer turns items events artifacts wait explain export import delete"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1842,6 +1994,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1865,7 +2021,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__answer)
-            opts="-P -o -q -v -h --call --result --error --idempotency-key --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --call --result --error --idempotency-key --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1899,6 +2055,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -1919,7 +2079,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__artifacts)
-            opts="-P -o -q -v -h --turn --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --turn --limit --after --order --all --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1953,6 +2113,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -1973,7 +2137,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__cancel)
-            opts="-P -o -q -v -h --turn --idempotency-key --no-wait --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --turn --idempotency-key --no-wait --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1999,6 +2163,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -2019,7 +2187,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__create)
-            opts="-f -P -o -q -v -h --input --agent-id --model --instructions --environment --network --allow --metadata --title --file --idempotency-key --wait --no-wait --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-f -P -o -q -v -h --input --agent-id --model --instructions --environment --network --allow --metadata --title --file --idempotency-key --wait --no-wait --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2085,6 +2253,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -2105,7 +2277,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__delete)
-            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --yes --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2120,6 +2292,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2143,7 +2319,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__events)
-            opts="-P -o -q -v -h --limit --after --all --follow --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --limit --after --all --follow --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2169,6 +2345,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -2189,7 +2369,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__explain)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2204,6 +2384,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2227,7 +2411,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__export)
-            opts="-P -o -q -v -h --to --force --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --to --force --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2246,6 +2430,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2269,7 +2457,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__get)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2284,6 +2472,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2307,7 +2499,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__import)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2322,6 +2514,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2345,7 +2541,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__items)
-            opts="-P -o -q -v -h --turn --limit --after --order --all --follow --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --turn --limit --after --order --all --follow --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2379,6 +2575,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -2399,7 +2599,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__list)
-            opts="-P -o -q -v -h --limit --after --order --all --status --agent-id --metadata --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --limit --after --order --all --status --agent-id --metadata --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2441,6 +2641,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -2461,7 +2665,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__send)
-            opts="-P -o -q -v -h --input --queue --idempotency-key --wait --no-wait --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --input --queue --idempotency-key --wait --no-wait --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2487,6 +2691,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -2507,7 +2715,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__turns)
-            opts="-P -o -q -v -h --limit --after --order --all --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --limit --after --order --all --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2537,6 +2745,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -2557,7 +2769,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__update)
-            opts="-P -o -q -v -h --title --metadata --model --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --title --metadata --model --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2587,6 +2799,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -2607,7 +2823,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__wait)
-            opts="-P -o -q -v -h --turn --timeout --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --turn --timeout --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2633,6 +2849,10 @@ _rat__things() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --output)
                     COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
                     return 0
@@ -2653,7 +2873,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__tui)
-            opts="-P -o -q -v -h --ascii --demo --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --ascii --demo --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2672,6 +2892,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2695,7 +2919,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__version)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2710,6 +2934,10 @@ _rat__things() {
                     return 0
                     ;;
                 --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

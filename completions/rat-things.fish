@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_rat_things_global_optspecs
-    string join \n P/profile= data-dir= read-only no-autostart o/output= json color= q/quiet v/verbose no-input stats h/help V/version
+    string join \n P/profile= data-dir= read-only no-autostart endpoint-url= o/output= json color= q/quiet v/verbose no-input stats h/help V/version
 end
 
 function __fish_rat_things_needs_command
@@ -26,6 +26,7 @@ end
 
 complete -c rat-things -n "__fish_rat_things_needs_command" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_needs_command" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_needs_command" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_needs_command" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -63,6 +64,7 @@ complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "help" -d 'Exp
 complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l demo -d 'Show so many made-up Sessions (100, 100k, 1m) instead: nothing is read, sent or kept' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -84,6 +86,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -l stats -d '
 complete -c rat-things -n "__fish_rat_things_using_subcommand tui" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and not __fish_seen_subcommand_from create list get update send cancel answer turns items events artifacts wait explain export import delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -134,6 +137,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l idempotency-key -d 'The same key with the same content is accepted once, however often it is sent [default: a random key]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -163,6 +167,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l metadata -d 'Only with this name and value; repeat it for more' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -184,6 +189,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from get" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -207,6 +213,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l model -d 'The model of later Turns' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from update" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -229,6 +236,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l idempotency-key -d 'The same key with the same content is accepted once, however often it is sent [default: a random key]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from send" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -254,6 +262,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l idempotency-key -d 'The same key with the same content is accepted once, however often it is sent [default: a random key]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from cancel" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -279,6 +288,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l idempotency-key -d 'The same key with the same content is accepted once, however often it is sent [default: a random key]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from answer" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -303,6 +313,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 desc\t'Newest first'"
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from turns" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -329,6 +340,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 desc\t'Newest first'"
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from items" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -353,6 +365,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l after -d 'Continue behind this event' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from events" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -380,6 +393,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 desc\t'Newest first'"
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from artifacts" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -403,6 +417,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l timeout -d 'Give up after so long: 30s, 10m, 2h' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -423,6 +438,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from wait" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from explain" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -444,6 +460,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l to -d 'The file to write, for you alone; a directory takes SESSION.tar.zst' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -465,6 +482,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from export" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -485,6 +503,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from import" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -506,6 +525,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not __fish_seen_subcommand_from get delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -529,6 +549,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and not
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l to -d 'The file to write; a directory takes the Artifact\'s own name; - is standard output [default: standard output, if it is no terminal]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -550,6 +571,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __f
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -571,6 +593,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __f
 complete -c rat-things -n "__fish_rat_things_using_subcommand artifacts; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __fish_seen_subcommand_from create list get update delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -601,6 +624,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s f -l file -d 'The whole request as the Agents API has it, with tools and all; - reads standard input' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -625,6 +649,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 desc\t'Newest first'"
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -646,6 +671,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from get" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -671,6 +697,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s f -l file -d 'The whole request as the Agents API has it; - reads standard input' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -691,6 +718,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -712,6 +740,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -740,6 +769,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -l max-body -d 'Longest body of a request: 4096, 64KiB, 2MiB [default: 16MiB, which is the most]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -760,6 +790,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from create" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -780,6 +811,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -801,6 +833,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and __fish_seen_subcommand_from revoke" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and not __fish_seen_subcommand_from list show release stop" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -829,6 +862,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_s
 desc\t'Newest first'"
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -852,6 +886,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -872,6 +907,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -893,6 +929,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from release" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -915,6 +952,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_s
 complete -c rat-things -n "__fish_rat_things_using_subcommand runs; and __fish_seen_subcommand_from stop" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __fish_seen_subcommand_from list" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -937,6 +975,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and not __
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -l limit -d 'Entries at most' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -957,6 +996,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand outbox; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and not __fish_seen_subcommand_from run start stop status" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -984,6 +1024,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l tls-key -d 'PEM file of the certificate\'s private key [default: daemon.tls_key]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1006,6 +1047,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from run" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1026,6 +1068,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from start" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1046,6 +1089,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from stop" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1066,6 +1110,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand daemon; and __fish_seen_subcommand_from status" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and not __fish_seen_subcommand_from init plan destroy policy template" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1096,6 +1141,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_se
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l binary -d 'The program that workers run [default: this one]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from init" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1124,6 +1170,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_se
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l binary -d 'The program that workers run [default: this one]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from plan" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1150,6 +1197,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_se
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l with-data -d 'Destroy its data, too; the name of the deployment says that it is meant' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from destroy" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1175,6 +1223,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_se
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l kms-key -d 'ARN of the KMS key that encrypts it [default: AWS\' own keys]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from policy" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1198,6 +1247,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_se
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l kms-key -d 'ARN of the KMS key that encrypts it [default: AWS\' own keys]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1219,6 +1269,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_se
 complete -c rat-things -n "__fish_rat_things_using_subcommand aws; and __fish_seen_subcommand_from template" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1239,6 +1290,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -l stats -
 complete -c rat-things -n "__fish_rat_things_using_subcommand doctor" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1261,6 +1313,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -l stats -d 
 complete -c rat-things -n "__fish_rat_things_using_subcommand fsck" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1282,6 +1335,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and not __fish_seen_subcommand_from show" -f -a "show" -d 'Print every setting with its value, and where it comes from'
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1303,6 +1357,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand config; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1323,6 +1378,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -l st
 complete -c rat-things -n "__fish_rat_things_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand version" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand version" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand version" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand version" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
@@ -1343,6 +1399,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand version" -l stats 
 complete -c rat-things -n "__fish_rat_things_using_subcommand version" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand help" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand help" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand help" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand help" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
 wide\t'`table` with more columns'
 tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'

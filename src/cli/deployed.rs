@@ -79,7 +79,7 @@ impl Deployed {
     }
 
     /// Whether anybody works on a Session now. What can't be seen from here is taken to be so.
-    pub async fn is_worked_on(&self, session: &str) -> Result<bool, CliError> {
+    pub async fn is_worked_on(&self, settings: &Settings, session: &str) -> Result<bool, CliError> {
         let (Some(local), Some(id)) = (&self.local, SessionId::parse(session)) else {
             return Ok(true);
         };
@@ -89,6 +89,6 @@ impl Deployed {
             return Ok(true);
         }
         let worker = lease.and_then(|lease| compose::is_alive(process_of(&lease.execution.0)));
-        Ok(worker == Some(true) || daemon::running(&local.places).is_some())
+        Ok(worker == Some(true) || daemon::serving(settings, &local.places).is_some())
     }
 }

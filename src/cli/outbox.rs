@@ -78,7 +78,7 @@ pub async fn run(context: &mut Context, command: Command) -> Result<(), CliError
         say.note("nothing is due");
     }
     let overdue = due.iter().filter(|due| due.due_ms <= now_ms).count();
-    if overdue > 0 && daemon::running(&local.places).is_none() {
+    if overdue > 0 && daemon::serving(&context.settings, &local.places).is_none() {
         say.warn(match context.settings.aws {
             None => "work is due and no daemon runs",
             Some(_) => "work is due and no daemon runs here",

@@ -42,6 +42,7 @@ fn facts(world: &World, session: &SessionId, head: &Head) -> Facts {
             version: "0".into(),
             started_ms: 0,
             listen: None,
+            endpoint_url: None,
             tls: false,
         }),
         turn_attempts: 5,

@@ -30,6 +30,8 @@ pub struct AwsOptions {
     pub region: Option<String>,
     /// Instead of AWS' own addresses.
     pub endpoint_url: Option<String>,
+    /// Instead of all addresses, whatever else is said of them here and elsewhere.
+    pub everything_url: Option<String>,
     /// Instead of DynamoDB's alone.
     pub dynamodb_url: Option<String>,
     /// Instead of EC2's alone.
@@ -79,7 +81,8 @@ impl AwsClients {
         if let Some(region) = &options.region {
             loader = loader.region(Region::new(region.clone()));
         }
-        if let Some(url) = &options.endpoint_url {
+        let url = options.everything_url.as_ref();
+        if let Some(url) = url.or(options.endpoint_url.as_ref()) {
             loader = loader.endpoint_url(url);
         }
         if let Some((id, secret)) = &options.credentials {
@@ -167,11 +170,12 @@ impl AwsClients {
         aws_sdk_ec2::Client::from_conf(config.build())
     }
 
-    /// Where a service is, unless it is where AWS has it: what is said of it alone goes before what is said of all.
+    /// Where a service is, unless it is where AWS has it: what is said of it alone goes before what is said of all, unless that holds
+    /// for everything.
     fn endpoint(&self, of_service: Option<&String>, name: &str) -> Option<String> {
         let from_environment = || std::env::var(format!("AWS_ENDPOINT_URL_{name}")).ok();
-        of_service
-            .cloned()
+        { self.options.everything_url.clone() }
+            .or_else(|| of_service.cloned())
             .or_else(from_environment)
             .or_else(|| self.options.endpoint_url.clone())
             .or_else(|| self.sdk.endpoint_url().map(str::to_owned))

@@ -117,6 +117,7 @@ async fn this_program() -> Result<String, CliError> {
 /// What every machine of the profile is told.
 fn boot(settings: &Settings, world: &super::AwsWorld) -> Boot {
     let records = &world.records;
+    let told = settings.aws.as_ref().and_then(AwsSettings::told_endpoint);
     let mut besides = vec![
         ("aws.region", world.clients.region()),
         ("aws.table", records.table.as_str()),
@@ -125,17 +126,27 @@ fn boot(settings: &Settings, world: &super::AwsWorld) -> Boot {
     if let Some(deployment) = settings.aws.as_ref().map(|aws| aws.deployment.as_str()) {
         besides.push(("aws.deployment", deployment));
     }
-    let passed_on = |name: &str| name.starts_with(ENDPOINTS) && name != NOT_PASSED_ON;
-    let mut env: Vec<(String, String)> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .filter(|(name, _)| passed_on(name))
-        .collect();
-    env.sort();
+    let vars = std::env::vars_os();
+    let vars = vars
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     Boot {
         config_toml: config::for_machines(&settings.entries(), &besides),
-        env,
+        env: passed_on(told, vars),
         command: COMMAND.map(str::to_owned).to_vec(),
     }
+}
+
+/// Which of these variables a machine gets. An endpoint of the command line is in its configuration, where no variable goes before it.
+fn passed_on(
+    told: Option<&str>,
+    vars: impl Iterator<Item = (String, String)>,
+) -> Vec<(String, String)> {
+    let leads_on = |name: &str| name.starts_with(ENDPOINTS) && name != NOT_PASSED_ON;
+    let mut env: Vec<_> = vars
+        .filter(|(name, _)| told.is_none() && leads_on(name))
+        .collect();
+    env.sort();
+    env
 }
 
 /// Reads the provider's key, if the profile says that it is a secret of the account.
@@ -277,5 +288,29 @@ impl ThisMachine {
             }
             tokio::time::sleep(look).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_gets_the_variables_that_lead_to_its_services_unless_the_command_line_says_where_they_are()
+     {
+        let vars = || {
+            let names = [
+                "AWS_ENDPOINT_URL_S3",
+                "AWS_ENDPOINT_URL",
+                "AWS_ENDPOINT_URL_EC2",
+                "AWS_PROFILE",
+                "HOME",
+            ];
+            { names.into_iter() }.map(|name| (name.to_owned(), "http://one.example".to_owned()))
+        };
+        let env = passed_on(None, vars());
+        let names: Vec<_> = env.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3"]);
+        assert_eq!(passed_on(Some("http://two.example"), vars()), []);
     }
 }

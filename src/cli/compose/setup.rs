@@ -125,6 +125,7 @@ pub async fn clients(aws: &AwsSettings) -> Result<AwsClients, CliError> {
         profile: aws.profile.clone(),
         region: aws.region.clone(),
         endpoint_url: aws.endpoint_url.clone(),
+        everything_url: aws.told_endpoint().map(str::to_owned),
         ..AwsOptions::default()
     };
     let clients = AwsClients::connect(&options).await.map_err(|error| {

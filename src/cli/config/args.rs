@@ -25,6 +25,10 @@ pub struct ConfigArgs {
     /// Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]
     #[arg(long, global = true)]
     pub no_autostart: bool,
+
+    /// Where all of AWS is, such as an emulator; for a profile of an account
+    #[arg(long, value_name = "URL", global = true)]
+    pub endpoint_url: Option<String>,
 }
 
 /// What the command line says; it wins over everything else.
@@ -38,6 +42,8 @@ pub struct Overrides {
     pub read_only: bool,
     /// `--no-autostart`
     pub no_autostart: bool,
+    /// `--endpoint-url`
+    pub endpoint_url: Option<String>,
     /// `--color`
     pub color: Option<ColorChoice>,
 }
@@ -50,6 +56,7 @@ impl ConfigArgs {
             data_dir: self.data_dir.clone(),
             read_only: self.read_only,
             no_autostart: self.no_autostart,
+            endpoint_url: self.endpoint_url.clone(),
             color,
         }
     }

@@ -1,12 +1,13 @@
 //! Values that are fine alone and contradict each other.
 
-use super::keys::API;
+use super::keys::{API, AWS};
 use super::origin::Origin;
 use super::resolve::Decided;
 use crate::cli::out::{CliError, codes};
 
 /// Refuses contradictions; each error names where the value stands.
 pub(super) fn contradictions(decided: &Decided) -> Result<(), CliError> {
+    endpoint(decided)?;
     if decided.kind == API {
         return server(decided);
     }
@@ -15,6 +16,21 @@ pub(super) fn contradictions(decided: &Decided) -> Result<(), CliError> {
     workers(decided)?;
     network(decided)?;
     tls(decided)
+}
+
+/// Whoever names an emulator must not end up elsewhere.
+fn endpoint(decided: &Decided) -> Result<(), CliError> {
+    match decided.origin("aws.endpoint_url") {
+        Origin::Flag(flag) if decided.kind != AWS => {
+            let (profile, kind) = (&decided.profile.value, &decided.kind);
+            let message = format!(
+                "{flag} is for profiles of kind \"aws\", and profile {profile:?} is of kind {kind:?}"
+            );
+            Err(CliError::new(codes::CONFIG_VALUE, message)
+                .hint("choose a profile of kind \"aws\" with --profile NAME"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn tls(decided: &Decided) -> Result<(), CliError> {

@@ -186,8 +186,10 @@ pub(super) static KEYS: &[Key] = &[
     aws(
         "aws.endpoint_url",
         Type::BaseUrl,
-        "With `aws`: where AWS is, if not where it always is; for emulators.",
-    ),
+        "With `aws`: where AWS is, if not where it always is; for emulators. The flag goes before every variable, too.",
+    )
+    .otherwise("as every AWS tool")
+    .flag("--endpoint-url"),
     aws(
         "aws.workers",
         Type::OneOf(&["here", "ec2"]),

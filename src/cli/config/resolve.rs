@@ -60,7 +60,9 @@ impl Decided {
         vars: &Vars,
         flags: &Overrides,
     ) -> Result<Option<Resolved<Value>>, CliError> {
-        if let (Some(value), Some(flag)) = (flag_value(key.path, flags), key.flag) {
+        if let Some(flag) = key.flag
+            && let Some(value) = flag_value(key, flag, flags)?
+        {
             let origin = Origin::Flag(flag);
             return Ok(Some(Resolved { value, origin }));
         }
@@ -212,17 +214,29 @@ fn data_dir(
     })
 }
 
-fn flag_value(path: &str, flags: &Overrides) -> Option<Value> {
-    match path {
+fn flag_value(key: &Key, flag: &str, flags: &Overrides) -> Result<Option<Value>, CliError> {
+    Ok(match key.path {
         "read_only" => flags.read_only.then_some(Value::Bool(true)),
         "daemon.autostart" => flags.no_autostart.then_some(Value::Bool(false)),
+        "aws.endpoint_url" => {
+            let Some(text) = &flags.endpoint_url else {
+                return Ok(None);
+            };
+            // What is wrong is not repeated: credentials may be in it.
+            let value = key.kind.of_text(text).map_err(|expected| {
+                CliError::new(codes::CONFIG_VALUE, format!("{flag} must be {expected}"))
+            })?;
+            Some(value)
+        }
         "color" => {
-            let color = flags.color?;
-            let word = clap::ValueEnum::to_possible_value(&color)?;
-            Some(Value::Text(word.get_name().to_owned()))
+            let word = flags
+                .color
+                .as_ref()
+                .and_then(clap::ValueEnum::to_possible_value);
+            word.map(|word| Value::Text(word.get_name().to_owned()))
         }
         _ => None,
-    }
+    })
 }
 
 fn env_value(key: &Key, vars: &Vars) -> Result<Option<Resolved<Value>>, CliError> {

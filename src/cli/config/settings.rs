@@ -86,8 +86,18 @@ pub struct AwsSettings {
     pub kms_key: Option<String>,
     /// Instead of AWS' own addresses.
     pub endpoint_url: Option<String>,
+    /// The command line says so, which goes before what variables say, of one service or of all.
+    pub endpoint_is_told: bool,
     /// Where agents run.
     pub workers: WorkerSettings,
+}
+
+impl AwsSettings {
+    /// Where the command line says that AWS is. What this program starts is told the same.
+    pub fn told_endpoint(&self) -> Option<&str> {
+        let url = self.endpoint_url.as_deref();
+        url.filter(|_| self.endpoint_is_told)
+    }
 }
 
 impl Default for AwsSettings {
@@ -100,6 +110,7 @@ impl Default for AwsSettings {
             bucket: None,
             kms_key: None,
             endpoint_url: None,
+            endpoint_is_told: false,
             workers: WorkerSettings::default(),
         }
     }
@@ -282,8 +293,9 @@ impl Settings {
     pub fn of_profile(&self, vars: &Vars, name: &str) -> Result<Settings, CliError> {
         let flags = Overrides {
             profile: Some(name.to_owned()),
-            // It belongs to the profile that was left.
+            // They belong to the profile that was left.
             data_dir: None,
+            endpoint_url: None,
             ..self.flags.clone()
         };
         Settings::load(vars, &flags)
@@ -391,6 +403,7 @@ fn aws(decided: &Decided) -> Option<AwsSettings> {
         bucket: decided.text("aws.bucket"),
         kms_key: decided.text("aws.kms_key"),
         endpoint_url: decided.text("aws.endpoint_url"),
+        endpoint_is_told: matches!(decided.origin("aws.endpoint_url"), Origin::Flag(_)),
         workers: WorkerSettings::of(decided),
     })
 }

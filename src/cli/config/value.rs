@@ -230,9 +230,15 @@ fn is_base_url(text: &str) -> bool {
         .or_else(|| text.strip_prefix("http://"));
     let Some(rest) = rest else { return false };
     let authority = rest.split('/').next().unwrap_or_default();
+    // The brackets of an IPv6 address hold colons.
+    let behind_host = authority.rsplit(']').next().unwrap_or_default();
+    let port_fits = match behind_host.split_once(':') {
+        None => true,
+        Some((_, port)) => port.parse::<u16>().is_ok_and(|port| port > 0),
+    };
     let harmless =
         |c: char| c.is_ascii_graphic() && !matches!(c, '@' | '?' | '#' | '\\' | '"' | '<' | '>');
-    !authority.is_empty() && !authority.starts_with(':') && rest.chars().all(harmless)
+    !authority.is_empty() && !authority.starts_with(':') && port_fits && rest.chars().all(harmless)
 }
 
 fn quoted(words: &[&str]) -> String {

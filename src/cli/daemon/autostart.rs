@@ -18,6 +18,14 @@ pub async fn ensure(context: &mut Context, places: &Places) {
     if context.settings.read_only {
         return;
     }
+    if context.settings.aws.is_some()
+        && let Some(note) = super::running(places)
+        && !super::serves(&context.settings, &note)
+    {
+        context.console.say.note(super::serves_elsewhere(&note));
+        context.console.say.hint(super::ANOTHER);
+        return;
+    }
     if !context.settings.daemon.autostart {
         if super::running(places).is_none() {
             context.console.say.note(match context.settings.aws {
@@ -87,6 +95,7 @@ pub(super) fn start(context: &Context, places: &Places, held: Held) -> Result<()
             version: env!("CARGO_PKG_VERSION").to_owned(),
             started_ms: compose::now_ms(),
             listen: None,
+            endpoint_url: super::told_endpoint(&context.settings),
             tls: false,
         };
         let _ = lock::write_note(places, &note);
@@ -108,13 +117,17 @@ fn cannot(error: std::io::Error) -> CliError {
     CliError::new(codes::UNAVAILABLE, error.to_string())
 }
 
-/// The arguments that make this program use the same profile and data directory, whatever the configuration chooses by then.
+/// The arguments that make this program use the same profile, data directory and endpoint, whatever the configuration chooses by then.
 pub(super) fn profile_args(context: &Context) -> Vec<String> {
     let settings = &context.settings;
-    vec![
+    let mut args = vec![
         "--data-dir".to_owned(),
         settings.data_dir.value.display().to_string(),
         "--profile".to_owned(),
         settings.profile.value.clone(),
-    ]
+    ];
+    if let Some(url) = super::told_endpoint(settings) {
+        args.extend(["--endpoint-url".to_owned(), url]);
+    }
+    args
 }

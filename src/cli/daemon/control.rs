@@ -17,8 +17,7 @@ pub async fn start(context: &mut Context) -> Result<(), CliError> {
     context.settings.may_change("daemon start")?;
     let local = compose::open(&context.settings).await?;
     let Some(held) = lock::take(&local.places).map_err(cannot_look)? else {
-        context.console.say.note("a daemon runs already");
-        return status(context).await;
+        return another_runs(context, &local).await;
     };
     autostart::start(context, &local.places, held)?;
     // It has the lock from its birth. What can go wrong now goes wrong at once.
@@ -32,6 +31,20 @@ pub async fn start(context: &mut Context) -> Result<(), CliError> {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     status(context).await
+}
+
+/// One daemon has a data directory at a time; at another place of AWS it is of no use here.
+async fn another_runs(context: &mut Context, local: &Local) -> Result<(), CliError> {
+    match super::running(&local.places) {
+        Some(note) if !super::serves(&context.settings, &note) => {
+            let error = CliError::new(codes::CONFLICT, super::serves_elsewhere(&note));
+            Err(error.hint(super::ANOTHER))
+        }
+        _ => {
+            context.console.say.note("a daemon runs already");
+            status(context).await
+        }
+    }
 }
 
 /// Whether the daemon listens: its bell hangs beside the lock.
@@ -87,6 +100,7 @@ pub async fn status(context: &mut Context) -> Result<(), CliError> {
         "version": note.as_ref().map(|n| &n.version),
         "started_ms": note.as_ref().map(|n| n.started_ms),
         "listen": note.as_ref().and_then(Note::base_url),
+        "endpoint_url": note.as_ref().and_then(|n| n.endpoint_url.as_ref()),
         "data_dir": root,
         "log": log,
     });
@@ -99,7 +113,7 @@ pub async fn status(context: &mut Context) -> Result<(), CliError> {
         .map(|n| n.identity.clone())
         .unwrap_or_default();
     context.console.out.one(&document, &identity, || {
-        Details::new()
+        let details = Details::new()
             .value("daemon", state)
             .value(
                 "process",
@@ -118,7 +132,11 @@ pub async fn status(context: &mut Context) -> Result<(), CliError> {
                 Cell::maybe(note.as_ref().and_then(Note::base_url), Cell::text),
             )
             .value("data directory", Cell::text(root))
-            .value("log", Cell::text(log))
+            .value("log", Cell::text(log));
+        match note.as_ref().and_then(|n| n.endpoint_url.as_ref()) {
+            Some(url) => details.value("AWS at", Cell::text(url)),
+            None => details,
+        }
     })
 }
 

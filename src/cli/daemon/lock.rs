@@ -31,6 +31,9 @@ pub struct Note {
     /// Where it serves HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub listen: Option<SocketAddr>,
+    /// Where its command line said that AWS is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub endpoint_url: Option<String>,
     /// Whether it speaks TLS there.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tls: bool,
@@ -152,6 +155,7 @@ mod tests {
             version: "0".into(),
             started_ms: 1,
             listen: None,
+            endpoint_url: None,
             tls: false,
         };
         write_note(&places, &note).expect("writes");
@@ -175,6 +179,7 @@ mod tests {
             version: "0".into(),
             started_ms: 1,
             listen: None,
+            endpoint_url: None,
             tls: false,
         };
         write_note(&places, &note).expect("writes");

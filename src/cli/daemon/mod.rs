@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::Context;
+use super::config::{AwsSettings, Settings};
 use super::out::CliError;
 
 pub use autostart::ensure;
@@ -30,6 +31,33 @@ pub fn running(places: &Places) -> Option<Note> {
         return None;
     }
     lock::holder(places).unwrap_or_else(|_| lock::living(places))
+}
+
+/// Who works on the Sessions of these settings from this machine. A daemon that was told another place of AWS does not.
+pub fn serving(settings: &Settings, places: &Places) -> Option<Note> {
+    running(places).filter(|note| serves(settings, note))
+}
+
+/// What to do for a daemon at another place of AWS.
+const ANOTHER: &str =
+    "choose another data directory besides, for a daemon of its own: --data-dir DIR";
+
+fn serves(settings: &Settings, note: &Note) -> bool {
+    note.endpoint_url == told_endpoint(settings)
+}
+
+/// Where the command line says that AWS is.
+fn told_endpoint(settings: &Settings) -> Option<String> {
+    let aws = settings.aws.as_ref();
+    aws.and_then(AwsSettings::told_endpoint).map(str::to_owned)
+}
+
+fn serves_elsewhere(note: &Note) -> String {
+    let place = match &note.endpoint_url {
+        Some(url) => format!("was told that AWS is at {url}"),
+        None => "was told no --endpoint-url".to_owned(),
+    };
+    format!("the daemon of this data directory {place}, so it does not work on this")
 }
 
 /// `rat-things daemon …`

@@ -47,7 +47,7 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
         // Another one is there, which is what was wanted.
         return Ok(());
     };
-    sign(&local, None)?;
+    sign(context, &local, None)?;
     let mut signals = Signals::new(background)?;
     let environments = compose::environments(&context.settings, &local.places)?;
     let compute = compose::worker_pool(&context.settings, &local, worker_args(context)).await?;
@@ -187,19 +187,20 @@ async fn face(
         }
         Err(error) => return Err(error),
     };
-    let note = sign(local, Some(&face))?;
+    let note = sign(context, local, Some(&face))?;
     let base = note.base_url().unwrap_or_default();
     context.console.say.note(format!("serves {base}"));
     Ok(Some(face))
 }
 
 /// Says of itself who holds the lock, and where it serves.
-fn sign(local: &Local, face: Option<&Face>) -> Result<Note, CliError> {
+fn sign(context: &Context, local: &Local, face: Option<&Face>) -> Result<Note, CliError> {
     let note = Note {
         identity: compose::process_identity().unwrap_or_default(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_ms: compose::now_ms(),
         listen: face.map(|face| face.address),
+        endpoint_url: super::told_endpoint(&context.settings),
         tls: face.is_some_and(|face| face.is_tls),
     };
     lock::write_note(&local.places, &note).map_err(cannot_lock)?;

@@ -85,7 +85,7 @@ async fn wait_for_end(
         |message: &str| CliError::new(codes::UNKNOWN_OUTCOME, message).hint(of.look_into(session));
     let say = &context.console.say;
     // With neither a daemon nor a worker there is nobody to wait for.
-    if !of.is_worked_on(session).await? {
+    if !of.is_worked_on(&context.settings, session).await? {
         return Err(unknown(
             "the cancel is accepted; the turn ends when a daemon runs again",
         ));

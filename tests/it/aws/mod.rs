@@ -7,6 +7,7 @@ mod calls;
 mod costs;
 mod crowd;
 mod emulators;
+mod endpoint;
 mod faults;
 mod fsck;
 mod journey;

@@ -45,6 +45,26 @@ fn words_that_name_nothing_are_refused() {
 }
 
 #[test]
+fn another_place_of_aws_is_for_profiles_of_an_account_and_must_be_a_place() {
+    let env = TestEnv::configured(
+        "[profile.here]\n[profile.cloud]\nkind = \"aws\"\naws.endpoint_url = \"http://127.0.0.1:1\"\n",
+    );
+    seen!(env.page(&[
+        "sessions list -P here --endpoint-url http://127.0.0.1:4566",
+        "aws plan -P here --endpoint-url http://127.0.0.1:4566",
+        "sessions list -P cloud --endpoint-url 127.0.0.1:4566",
+        "sessions list -P cloud --endpoint-url https://me:secret@emulator.example",
+        "sessions list -P cloud --endpoint-url",
+    ]));
+    let shown = env.json("config show --origin -P cloud --endpoint-url http://127.0.0.1:4566");
+    let settings = shown["settings"].as_array().expect("a list");
+    let endpoint = settings.iter().find(|row| row["key"] == "aws.endpoint_url");
+    let endpoint = endpoint.expect("it is shown");
+    assert_eq!(endpoint["value"], "http://127.0.0.1:4566");
+    assert_eq!(endpoint["origin"], "flag --endpoint-url");
+}
+
+#[test]
 fn the_region_is_where_every_aws_tool_finds_it() {
     let env = TestEnv::new().with("AWS_DEFAULT_REGION", "eu-west-3");
     let policy = env.json("aws policy worker --account 123456789012");

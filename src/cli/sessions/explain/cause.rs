@@ -349,6 +349,7 @@ mod tests {
                 version: "1".into(),
                 started_ms: 1,
                 listen: None,
+                endpoint_url: None,
                 tls: false,
             }),
             turn_attempts: 5,

@@ -58,7 +58,7 @@ pub enum Attendance {
 
 impl Attendance {
     fn of(context: &Context, local: &Local) -> Attendance {
-        match daemon::running(&local.places) {
+        match daemon::serving(&context.settings, &local.places) {
             Some(note) => Attendance::Here(note),
             None if context.settings.aws.is_some() => Attendance::Unseen,
             None => Attendance::Nobody,

@@ -75,6 +75,19 @@ impl Proxy {
         Ok(Proxy { listening, rules })
     }
 
+    /// A proxy in front of two emulators that are one AWS to its clients: DynamoDB's, and that of the rest.
+    pub(crate) fn before_both(dynamodb: SocketAddr, others: SocketAddr) -> io::Result<Proxy> {
+        let listening = listen(move |request| {
+            let target = request.header("x-amz-target").unwrap_or_default();
+            match target.starts_with("DynamoDB_") {
+                true => pass(request, dynamodb),
+                false => pass(request, others),
+            }
+        })?;
+        let rules = Arc::default();
+        Ok(Proxy { listening, rules })
+    }
+
     /// Where clients find it.
     pub(crate) fn url(&self) -> String {
         format!("http://{}", self.listening.address)
