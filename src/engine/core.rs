@@ -36,6 +36,9 @@ pub struct Settings {
     pub lease_ms: u64,
     /// Observations wait at most this long for company in one commit.
     pub batch_ms: u64,
+    /// The end of a tool call waits at most this long: a worker that is lost meanwhile leaves a call of which nobody knows how it ended.
+    /// Long enough for a model that answers at once, whose next call takes the end along.
+    pub end_batch_ms: u64,
     /// Larger bodies become blobs.
     pub inline_bytes: usize,
     /// Workers that may be lost, without progress, before the Turn fails.
@@ -53,6 +56,7 @@ impl Default for Settings {
         Settings {
             lease_ms: 30_000,
             batch_ms: 250,
+            end_batch_ms: 50,
             inline_bytes: 64 << 10,
             turn_attempts: 5,
             recovery: Recovery::Continue,

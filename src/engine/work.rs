@@ -221,6 +221,13 @@ impl Live {
                         self.claim_effect(desk, claim, answer).await?;
                         renew_at = Instant::now() + renew;
                     }
+                    Some(FromHarness::Record(answer)) => {
+                        if self.flush(desk).await?.is_some() {
+                            renew_at = Instant::now() + renew;
+                        }
+                        // A harness that is gone has nothing to go on with.
+                        let _ = answer.send(());
+                    }
                     // The harness dropped its end: it is done, and its task has the answer.
                     None => return Ok(running.join().await),
                 },
@@ -435,9 +442,14 @@ impl Live {
             Op::Opened { .. } | Op::Troubled(_) | Op::ModelCall(_) => 0,
             Op::Item(_) | Op::Function { .. } | Op::Began { .. } | Op::Ended(..) => 1,
         };
+        let settings = &self.worker.core.settings;
+        let patience_ms = match op {
+            Op::Ended(..) => settings.batch_ms.min(settings.end_batch_ms),
+            _ => settings.batch_ms,
+        };
         desk.ops.push(op);
-        let batch = Duration::from_millis(self.worker.core.settings.batch_ms);
-        desk.flush_at.get_or_insert_with(|| Instant::now() + batch);
+        let latest = Instant::now() + Duration::from_millis(patience_ms);
+        desk.flush_at = Some(desk.flush_at.map_or(latest, |at| at.min(latest)));
         if desk.weight >= BATCH_ROWS {
             self.flush(desk).await?;
         }

@@ -302,6 +302,8 @@ pub enum FromHarness {
     Saw(Observation),
     /// It wants to begin an effect and waits for the answer. `Err` means: stop, you are not the live Run any more.
     Claim(Claim, oneshot::Sender<Result<(), Fenced>>),
+    /// It waits until everything that it said before is recorded. No answer is no leave to go on.
+    Record(oneshot::Sender<()>),
 }
 
 /// This worker's authority ended; whatever it still does is invisible.
@@ -337,6 +339,17 @@ impl TurnLink {
             .await
             .map_err(|_| Fenced)?;
         answered.await.unwrap_or(Err(Fenced))
+    }
+
+    /// Waits until everything that was reported is recorded durably, which is one commit at most. Whoever goes on after a lost worker
+    /// knows it then.
+    pub async fn recorded(&self) -> Result<(), Fenced> {
+        let (answer, answered) = oneshot::channel();
+        self.to_engine
+            .send(FromHarness::Record(answer))
+            .await
+            .map_err(|_| Fenced)?;
+        answered.await.map_err(|_| Fenced)
     }
 }
 

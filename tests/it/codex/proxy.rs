@@ -72,7 +72,7 @@ struct Witness(tokio::task::JoinHandle<Vec<Told>>);
 
 #[derive(Debug, PartialEq)]
 enum Told {
-    Opened(Option<String>, usize),
+    Asked(Option<String>, usize),
     Call(Value),
     Reasoning(Value),
     Usage(ModelUsage),
@@ -85,7 +85,14 @@ impl Witness {
             let mut all = Vec::new();
             while let Some(what) = from.recv().await {
                 all.push(match what {
-                    FromProxy::Opened { thread, outputs } => Told::Opened(thread, outputs.len()),
+                    FromProxy::Asked {
+                        thread,
+                        outputs,
+                        go,
+                    } => {
+                        go.send(Ok(())).expect("it waits");
+                        Told::Asked(thread, outputs.len())
+                    }
                     FromProxy::Call { item, go, .. } => {
                         go.send(Ok(())).expect("it waits");
                         Told::Call(item["call_id"].clone())
@@ -117,8 +124,8 @@ fn usage([input, cached_input, output, reasoning]: [u64; 4]) -> Told {
     })
 }
 
-fn opened(outputs: usize) -> Told {
-    Told::Opened(Some("thread-1".to_owned()), outputs)
+fn asked(outputs: usize) -> Told {
+    Told::Asked(Some("thread-1".to_owned()), outputs)
 }
 
 #[tokio::test]
@@ -137,15 +144,15 @@ async fn the_real_codex_works_with_a_token_and_never_meets_the_key() {
     let home = Home::showing(&proxy.base_url(), admission.token());
     let thread = home.exec("look around").await.completed();
     let told = witness.all(admission).await;
-    let opened = |outputs| Told::Opened(Some(thread.clone()), outputs);
+    let asked = |outputs| Told::Asked(Some(thread.clone()), outputs);
     assert_eq!(
         told,
         [
-            opened(0),
+            asked(0),
             Told::Reasoning("sealed-rs_1_0".into()),
             Told::Call("call_1".into()),
             usage([10, 2, 3, 1]),
-            opened(1),
+            asked(1),
             usage([20, 8, 5, 0]),
         ]
     );
@@ -186,7 +193,7 @@ async fn what_is_streamed_arrives_byte_for_byte() {
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         assert_eq!(response.text().await.expect("it ends in order"), stream);
         let told = witness.all(admission).await;
-        assert_eq!(told, [opened(0), usage([7, 0, 3, 0])]);
+        assert_eq!(told, [asked(0), usage([7, 0, 3, 0])]);
     }
 }
 
@@ -201,16 +208,18 @@ async fn a_call_is_held_back_until_it_is_recorded() {
     let proxy = proxy(&stub).await;
     let (admission, mut from) = proxy.admit("sess_1", MANY);
     for verdict in [Some(Ok(())), Some(Err(Fenced)), None] {
-        let mut response = ask(&proxy, admission.token(), &nothing()).await;
-        let go = loop {
-            match from.recv().await.expect("it is told") {
-                FromProxy::Call { item, go, thread } => {
-                    assert_eq!(thread.as_deref(), Some("thread-1"));
-                    assert!(item["arguments"].to_string().contains("rm -rf all"));
-                    break go;
-                }
-                other => assert!(matches!(other, FromProxy::Opened { .. }), "{other:?}"),
+        let nothing = nothing();
+        let (mut response, ()) = tokio::join!(
+            ask(&proxy, admission.token(), &nothing),
+            allowed(&mut from, 0)
+        );
+        let go = match from.recv().await.expect("it is told") {
+            FromProxy::Call { item, go, thread } => {
+                assert_eq!(thread.as_deref(), Some("thread-1"));
+                assert!(item["arguments"].to_string().contains("rm -rf all"));
+                go
             }
+            other => panic!("{other:?}"),
         };
         // What came before the call is there by now; of the call there is its beginning alone, which nobody acts on.
         let mut seen = Vec::new();
@@ -234,6 +243,42 @@ async fn a_call_is_held_back_until_it_is_recorded() {
             _ => assert!(rest.is_err(), "it is cut"),
         }
     }
+}
+
+/// Lets the next request pass, which tells so many ends of calls.
+async fn allowed(from: &mut mpsc::Receiver<FromProxy>, ends: usize) {
+    match from.recv().await.expect("it is told") {
+        FromProxy::Asked { outputs, go, .. } => {
+            assert_eq!(outputs.len(), ends);
+            go.send(Ok(())).expect("it waits");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_held_back_until_it_may_pass() {
+    let stub = Stub::playing(|_| Answer::new().says("hello")).await;
+    let proxy = proxy(&stub).await;
+    let (admission, mut from) = proxy.admit("sess_1", MANY);
+    let output = json!({"type": "function_call_output", "call_id": "call_1", "output": "out"});
+    let asked = json!({"model": "m", "input": [output.clone()]});
+    for verdict in [Some(Err(Fenced)), None, Some(Ok(()))] {
+        let (response, ()) = tokio::join!(ask(&proxy, admission.token(), &asked), async {
+            let Some(FromProxy::Asked { outputs, go, .. }) = from.recv().await else {
+                panic!("it is told");
+            };
+            assert_eq!(outputs, std::slice::from_ref(&output));
+            assert_eq!(stub.requests().len(), 0);
+            match verdict {
+                Some(verdict) => go.send(verdict).expect("it waits"),
+                None => drop(go),
+            }
+        });
+        let expect = if verdict == Some(Ok(())) { 200 } else { 403 };
+        assert_eq!(response.status(), expect);
+    }
+    assert_eq!(stub.requests().len(), 1);
 }
 
 #[tokio::test]
@@ -347,7 +392,10 @@ async fn a_provider_that_is_not_there_is_told_as_such() {
     let response = ask(&proxy, admission.token(), &nothing()).await;
     assert_eq!(response.status(), 503);
     let told = witness.all(admission).await;
-    assert_eq!(told, [Told::Failed("connection_failed".to_owned())]);
+    assert_eq!(
+        told,
+        [asked(0), Told::Failed("connection_failed".to_owned())]
+    );
 }
 
 #[tokio::test]
@@ -403,7 +451,7 @@ async fn broken_clients_are_answered_or_dropped_and_the_next_one_is_served() {
     );
     assert_eq!(stub.requests().len(), 1);
     let told = witness.all(admission).await;
-    assert_eq!(told, [opened(0), usage([100, 0, 10, 0])]);
+    assert_eq!(told, [asked(0), usage([100, 0, 10, 0])]);
 }
 
 #[tokio::test]

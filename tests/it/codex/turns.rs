@@ -2,8 +2,8 @@
 
 use pretty_assertions::assert_eq;
 
-use super::stub::{Answer, Stub};
-use super::world::{create, last_turn, rat, send, stop, transcript};
+use super::stub::{Answer, Gate, Stub};
+use super::world::{create, last_turn, rat, send, settled, stop, transcript};
 
 const PATCH: &str = "*** Begin Patch\n*** Add File: hello.txt\n+hi\n+there\n*** End Patch\n";
 
@@ -179,5 +179,33 @@ async fn a_command_that_goes_on_in_the_background_is_looked_after_later() {
     assert_eq!(last_turn(&rat, &session).0, "completed");
     let told = stub.asked(4).await.outputs_of("call_3");
     assert!(told.len() == 1 && told[0].contains("over"), "{told:?}");
+    stop(&rat);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_model_is_told_of_a_call_is_recorded_before() {
+    let (ran, patched) = (Gate::new(), Gate::new());
+    let stub = Stub::script([
+        Answer::new().runs("call_1", "echo one"),
+        Answer::new().until(&ran).patches("call_2", PATCH),
+        Answer::new().until(&patched).says("done"),
+    ])
+    .await;
+    let rat = rat(&stub);
+    let session = rat.create("go");
+    let command = "echo one [completed]: one".to_owned();
+    ran.reached().await;
+    assert_eq!(transcript(&rat, &session).last(), Some(&command));
+    ran.open();
+    patched.reached().await;
+    let items = transcript(&rat, &session);
+    let patch = items.last().expect("there is one");
+    assert!(
+        patch.starts_with("apply_patch A hello.txt [completed]"),
+        "{items:?}"
+    );
+    patched.open();
+    settled(&rat, &session);
+    assert_eq!(last_turn(&rat, &session).0, "completed");
     stop(&rat);
 }

@@ -8,12 +8,14 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use pretty_assertions::assert_eq;
 use rat_things::api::{CallStatus, SessionStatus, TurnStatus};
+use rat_things::engine::core::Settings;
 use rat_things::engine::ids::SessionId;
 use rat_things::engine::open_call::MAX_OPEN_CALLS;
 use rat_things::engine::ports::{
     Claim, Harness, Observation, Past, Steer, ToolEnd, TurnEnd, TurnLink, TurnTask,
 };
 use serde_json::json;
+use tokio::sync::mpsc;
 
 use super::world::{Setup, World, answer_to, lines, managed};
 
@@ -42,6 +44,13 @@ fn world_of<F>(act: impl Fn(usize, TurnTask, TurnLink) -> F + Send + Sync + 'sta
 where
     F: Future<Output = TurnEnd> + Send + 'static,
 {
+    set_up_for(act).build()
+}
+
+fn set_up_for<F>(act: impl Fn(usize, TurnTask, TurnLink) -> F + Send + Sync + 'static) -> Setup
+where
+    F: Future<Output = TurnEnd> + Send + 'static,
+{
     let act: Box<Act> = Box::new(move |started, task, link| Box::pin(act(started, task, link)));
     let harness = Acts {
         act,
@@ -51,7 +60,6 @@ where
         harness: Some(Arc::new(harness)),
         ..Setup::default()
     }
-    .build()
 }
 
 /// A Session that such a harness works for, once it owes nothing or asks its client.
@@ -416,4 +424,77 @@ pub async fn a_message_that_a_harness_never_takes_does_not_keep_its_turn_from_wa
         SessionStatus::RequiresAction
     );
     world.sound();
+}
+
+/// A world whose commits wait for so long, and for an end of a call so long, and whose harness runs two commands, one after the other: it
+/// says when the first one has ended, and goes on when it is told to. `waits`: until what it saw is recorded.
+fn patient(waits: bool, end_batch: Duration) -> (World, mpsc::Receiver<mpsc::Sender<()>>) {
+    let (tell, told) = mpsc::channel(1);
+    let setup = set_up_for(move |_, task, link| {
+        let tell = tell.clone();
+        async move {
+            takes(&task, &link).await;
+            link.claim(claim("c1")).await.expect("live");
+            link.saw(ended("c1")).await.expect("live");
+            if waits {
+                link.recorded().await.expect("live");
+                link.recorded().await.expect("live");
+            }
+            let (go_on, mut gone_on) = mpsc::channel(1);
+            tell.send(go_on).await.expect("the test lives");
+            gone_on.recv().await;
+            link.claim(claim("c2")).await.expect("live");
+            link.saw(ended("c2")).await.expect("live");
+            TurnEnd::Completed
+        }
+    });
+    let hour_ms = 3_600_000;
+    let world = Setup {
+        settings: Settings {
+            batch_ms: hour_ms,
+            lease_ms: 10 * hour_ms,
+            end_batch_ms: end_batch.as_millis() as u64,
+            ..Settings::default()
+        },
+        ..setup
+    }
+    .build();
+    (world, told)
+}
+
+const LONG: Duration = Duration::from_secs(3_000);
+
+#[tokio::test(start_paused = true)]
+pub async fn a_harness_that_waits_for_its_records_has_them_with_one_commit() {
+    let mut revisions = Vec::new();
+    for waits in [false, true] {
+        let (world, mut told) = patient(waits, LONG);
+        let session = world.create(managed("go")).await;
+        let go_on = told.recv().await.expect("it comes so far");
+        let expect = match waits {
+            true => "$ c1 [Completed Some(0)]",
+            false => "$ c1 [InProgress None]",
+        };
+        assert_eq!(lines(&world.items(&session).await), ["User: go", expect]);
+        go_on.send(()).await.expect("it waits");
+        world.settled(&session).await;
+        world.at_rest().await;
+        revisions.push(world.read(&session).await.head.revision);
+    }
+    // Accepted, claimed, one for each command, ended; and one more where it was waited for.
+    assert_eq!(revisions, [5, 6]);
+}
+
+#[tokio::test(start_paused = true)]
+pub async fn the_end_of_a_call_waits_only_shortly_for_company() {
+    let (world, mut told) = patient(false, Duration::from_millis(50));
+    let session = world.create(managed("go")).await;
+    let go_on = told.recv().await.expect("it comes so far");
+    tokio::time::sleep(Duration::from_millis(51)).await;
+    assert_eq!(
+        lines(&world.items(&session).await),
+        ["User: go", "$ c1 [Completed Some(0)]"]
+    );
+    go_on.send(()).await.expect("it waits");
+    world.settled(&session).await;
 }

@@ -144,6 +144,9 @@ async fn engine(
                 record.send_modify(|all| all.push(Seen::Claimed(claim)));
                 let _ = answer.send(Ok(()));
             }
+            FromHarness::Record(answer) => {
+                let _ = answer.send(());
+            }
         }
     }
 }

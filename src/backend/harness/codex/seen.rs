@@ -227,6 +227,7 @@ impl Turn<'_> {
             return Ok(());
         };
         talk.calls.set(recorded, Stage::Over);
+        talk.unrecorded_ends = true;
         self.progress += 1;
         self.story.add(Past::Tool {
             call_id: call.recorded.clone(),

@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::calls::{Call, Calls, Stage};
@@ -19,11 +19,14 @@ use super::story;
 use super::turn::{Halt, Turn, failed};
 use crate::api::TurnErrorCode;
 use crate::backend::harness::responses::patch;
-use crate::engine::ports::{Claim, ModelError, Observation, Past, Steer, TurnEnd};
+use crate::engine::ports::{Claim, Fenced, ModelError, Observation, Past, Steer, TurnEnd};
 use crate::engine::weight::json_bytes;
 
 /// How long an effect may be asked for before the model's call for it is known. Both come from Codex at the same time, on two ways.
 const UNCALLED: Duration = Duration::from_secs(5);
+
+/// How long the model may be told the end of a call before we are. Codex says it first to us, on another way.
+const UNTOLD: Duration = Duration::from_secs(5);
 
 /// Silence after which nothing more comes of a response whose function the client must answer first.
 const QUIET: Duration = Duration::from_millis(500);
@@ -44,6 +47,10 @@ pub struct Talk {
     pub(super) refused: Option<ModelError>,
     /// Effects that wait, and since when.
     queue: VecDeque<(Gate, Instant)>,
+    /// Requests to the model that wait, and since when.
+    asks: VecDeque<(Ask, Instant)>,
+    /// Calls ended, and it is not known that they are recorded.
+    pub(super) unrecorded_ends: bool,
     pub(super) thread: String,
     pub(super) codex_turn: String,
     pub(super) calls: Calls,
@@ -58,6 +65,13 @@ pub struct Talk {
     /// About the history that the process was given.
     pub(super) sent_bytes: usize,
     last_event: Instant,
+}
+
+/// A request to the model that is held back.
+struct Ask {
+    /// The calls whose ends it tells.
+    calls: Vec<String>,
+    go: oneshot::Sender<Result<(), Fenced>>,
 }
 
 /// What happens next in a conversation.
@@ -86,6 +100,8 @@ impl Talk {
             from_proxy,
             refused: None,
             queue: VecDeque::new(),
+            asks: VecDeque::new(),
+            unrecorded_ends: false,
             thread: String::new(),
             codex_turn: String::new(),
             calls: Calls::default(),
@@ -109,6 +125,7 @@ impl Talk {
         let patience = match (self.awaits_client, self.queue.is_empty()) {
             (true, _) => QUIET,
             (false, false) => UNCALLED,
+            (false, true) if !self.asks.is_empty() => UNTOLD,
             (false, true) => SILENT,
         };
         self.last_event + patience
@@ -134,6 +151,7 @@ impl Turn<'_> {
                 return Ok(TurnEnd::Left);
             }
             self.pass_gates(talk).await?;
+            self.pass_asks(talk).await?;
             let stop = self.stop.clone();
             let asked = async {
                 match leaving {
@@ -201,7 +219,14 @@ impl Turn<'_> {
     /// What passed between Codex and its model.
     async fn model(&mut self, talk: &mut Talk, model: FromProxy) -> Result<(), Halt> {
         match model {
-            FromProxy::Opened { .. } => talk.refused = None,
+            FromProxy::Asked { outputs, go, .. } => {
+                talk.refused = None;
+                let ids = outputs
+                    .iter()
+                    .filter_map(|output| output["call_id"].as_str());
+                let calls = ids.map(str::to_owned).collect();
+                talk.asks.push_back((Ask { calls, go }, Instant::now()));
+            }
             FromProxy::Call { go, .. } => {
                 // Effects are recorded where they happen (`pass_gates`); here there is nothing to hold back.
                 let _ = go.send(Ok(()));
@@ -272,6 +297,29 @@ impl Turn<'_> {
             if let Some((gate, _)) = talk.queue.pop_front() {
                 // Whoever asked may be gone with the process; then it does not happen, and the call ends as unknown.
                 let _ = gate.answer.send(passed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets requests to the model pass as soon as the ends that they tell are recorded: a worker that is lost after the model was told
+    /// how a call ended leaves none of which nobody knows that.
+    async fn pass_asks(&mut self, talk: &mut Talk) -> Result<(), Halt> {
+        while let Some((ask, since)) = talk.asks.front() {
+            let is_open = |id: &String| {
+                let call = talk.calls.of(id);
+                call.is_some_and(|call| call.stage != Stage::Over)
+            };
+            if ask.calls.iter().any(is_open) && since.elapsed() < UNTOLD {
+                return Ok(());
+            }
+            if talk.unrecorded_ends {
+                self.link.recorded().await?;
+                talk.unrecorded_ends = false;
+            }
+            if let Some((ask, _)) = talk.asks.pop_front() {
+                // Whoever asked may be gone.
+                let _ = ask.go.send(Ok(()));
             }
         }
         Ok(())

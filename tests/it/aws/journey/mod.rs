@@ -105,6 +105,8 @@ over_an_account! {
         an_answer_that_a_harness_was_handed_and_waits_for_all_the_same_is_in_its_history,
         a_grant_that_reaches_its_worker_twice_is_run_once,
         a_message_that_a_harness_never_takes_does_not_keep_its_turn_from_waiting,
+        a_harness_that_waits_for_its_records_has_them_with_one_commit,
+        the_end_of_a_call_waits_only_shortly_for_company,
     }
     journey {
         a_turn_runs_commands_and_saves_items_and_artifacts,

@@ -25,12 +25,14 @@ pub struct Budget {
 /// What the harness is told of the agent's talk with the model. `thread` is the agent's own name for the conversation, if it gives one.
 #[derive(Debug)]
 pub enum FromProxy {
-    /// The provider took a request and is about to answer.
-    Opened {
+    /// The agent asks the model. The request is held back until `go` is answered: after an error the provider never sees it.
+    Asked {
         /// The conversation.
         thread: Option<String>,
         /// What of the request's input tells the model how its calls ended, oldest first.
         outputs: Vec<Value>,
+        /// Whether the model may be asked.
+        go: oneshot::Sender<Result<(), Fenced>>,
     },
     /// The model calls a tool. This, and what follows it, is held back until `go` is answered: after an error it never arrives.
     Call {

@@ -12,14 +12,16 @@ use axum::response::Response;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use serde_json::Value;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
 
 use super::admission::{FromProxy, Pass};
 use super::answer::{self, Refusal};
 use super::{Shared, relay, request};
 use crate::backend::model::http::failure;
+use crate::engine::ports::{Fenced, ModelError};
 
 /// Connections at a time. An agent opens one for each model call, and so does each of its sub-agents.
 const CONNECTIONS_MAX: usize = 256;
@@ -99,6 +101,10 @@ async fn relayed(
     if !pass.spend() {
         return Ok(refused(pass, &answer::spent(), None).await);
     }
+    let thread = request::thread(&parts.headers);
+    leave(pass, thread.clone(), outputs)
+        .await
+        .map_err(|Fenced| Refusal::Ended)?;
     let posted = match shared
         .caller
         .post(&request::forwarded(&parts.headers), body)
@@ -120,12 +126,6 @@ async fn relayed(
         // An agent that asks for a stream could not read it.
         return Ok(refused(pass, &failure::no_stream(), None).await);
     }
-    let thread = request::thread(&parts.headers);
-    let opened = FromProxy::Opened {
-        thread: thread.clone(),
-        outputs,
-    };
-    pass.tell(opened).await.map_err(|_| Refusal::Ended)?;
     Ok(relay::answer(
         posted,
         Arc::clone(pass),
@@ -134,12 +134,20 @@ async fn relayed(
     ))
 }
 
+/// Asks the harness whether the model may be told this, and waits as long as it takes.
+async fn leave(pass: &Pass, thread: Option<String>, outputs: Vec<Value>) -> Result<(), Fenced> {
+    let (go, answered) = oneshot::channel();
+    pass.tell(FromProxy::Asked {
+        thread,
+        outputs,
+        go,
+    })
+    .await?;
+    answered.await.unwrap_or(Err(Fenced))
+}
+
 /// Tells the harness why, then the agent.
-async fn refused(
-    pass: &Pass,
-    error: &crate::engine::ports::ModelError,
-    status: Option<u16>,
-) -> Response {
+async fn refused(pass: &Pass, error: &ModelError, status: Option<u16>) -> Response {
     tracing::debug!(
         session = pass.session(),
         code = error.code,

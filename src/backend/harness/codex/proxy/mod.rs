@@ -4,6 +4,7 @@
 //!   that ends, or a newer one begins, the token opens nothing and what is still streaming is cut.
 //! - It is a witness. What the model asks for passes here before the agent can act on it, so a call is recorded first, or never arrives.
 //!   Tokens are counted where they are spent.
+//! - It waits. What the agent tells the model passes when the harness says so, which is when it is recorded.
 //! - What the provider streams arrives as it was sent, byte for byte and at the speed at which it is read. Nothing that passes is logged.
 
 mod admission;
