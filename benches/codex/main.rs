@@ -23,13 +23,13 @@ mod stub;
 #[allow(dead_code, reason = "shared with the bench of the engine")]
 mod table;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::env;
 use std::io;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use rat_things::backend::harness::codex::checkpoint::{Folded, Manifest, Segment, restore, take};
+use rat_things::backend::harness::codex::checkpoint::{Manifest, restore, take};
 
 use app_server::AppServer;
 use exec::Home;
@@ -70,10 +70,8 @@ async fn measure(turns: usize) -> io::Result<()> {
     let thread = agent.thread(&home).await?;
     let mut saved = Vec::new();
     let mut stored = BTreeMap::new();
-    let mut known = BTreeSet::new();
-    let mut listed = BTreeSet::new();
     let mut first = None;
-    let mut last = None;
+    let mut last: Option<Manifest> = None;
     for number in 0..turns {
         let started = Instant::now();
         agent
@@ -81,25 +79,17 @@ async fn measure(turns: usize) -> io::Result<()> {
             .await?;
         let turn = started.elapsed();
         let started = Instant::now();
-        let taken = take(&home.path(), &thread, VERSION, number as u64, &known)
-            .map_err(io::Error::other)?;
+        let taken =
+            take(&home.path(), &thread, VERSION, last.as_ref()).map_err(io::Error::other)?;
         let took = started.elapsed();
-        let (folded, lists) = Folded::new(&taken.manifest)?;
-        let folded = zstd::bulk::compress(&serde_json::to_vec(&folded)?, 1)?;
-        let names = taken.manifest.names();
-        let mut is_new = |list: &&Segment| listed.insert(list.saved.blob.sha256.clone());
-        let lists: usize = lists
-            .iter()
-            .filter(&mut is_new)
-            .map(|list| list.packed.len())
-            .sum();
+        let (written, blobs) = taken.manifest.written();
+        let row = serde_json::to_vec(&(written, blobs))?.len();
         let segments: usize = taken.new.iter().map(|segment| segment.packed.len()).sum();
         saved.push(Saved {
-            bytes: segments + lists + folded.len(),
+            bytes: segments + row,
             took,
             turn,
         });
-        known = names;
         for segment in taken.new {
             stored.insert(segment.saved.blob.sha256, segment.packed);
         }

@@ -69,7 +69,7 @@ impl Live {
 
     /// Hands over the answers to calls that the agent did not wait for. They are recorded as given first: should the harness not
     /// take them any more, the history of whoever goes on has them.
-    pub(super) async fn hand_over_answers(&mut self, desk: &Desk) -> Result<(), Stop> {
+    pub(super) async fn hand_over_answers(&mut self, desk: &mut Desk) -> Result<(), Stop> {
         loop {
             let given = |call: &&OpenCall| call.is_background() && call.answer.is_some();
             let calls = self.loaded.head.turn.iter().flat_map(|turn| &turn.calls);
@@ -97,9 +97,7 @@ impl Live {
                 .await?;
             self.answers_handed = true;
             self.texts.move_on();
-            for answer in answers {
-                let _ = desk.steer.try_send(answer);
-            }
+            desk.hand_over(answers);
         }
     }
 

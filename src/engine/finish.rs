@@ -220,7 +220,7 @@ impl Live {
     }
 
     /// Does something that may take long, and keeps the lease.
-    async fn tending<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stop> {
+    pub(super) async fn tending<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Stop> {
         let renew = Duration::from_millis((self.worker.core.settings.lease_ms / 3).max(1));
         let mut work = pin!(work);
         loop {

@@ -39,13 +39,32 @@ pub struct Histories {
     kept: Mutex<HashMap<SessionId, Kept>>,
 }
 
+/// What is told of the past.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Retold {
+    /// Its entries, oldest first.
+    pub past: Arc<Vec<Past>>,
+    /// The Item that each of them was made of.
+    pub items: Arc<Vec<u64>>,
+    /// The first Item from which on all are in it.
+    pub from: u64,
+}
+
+impl Retold {
+    /// What was added to `past` was made of this Item.
+    fn number(&mut self, item: u64) {
+        let entries = self.past.len();
+        Arc::make_mut(&mut self.items).resize(entries, item);
+    }
+}
+
 struct Kept {
     /// The generation that read or wrote it.
     generation: u64,
     /// The first Item that is not in it.
     next_item: u64,
-    past: Arc<Vec<Past>>,
-    /// Of `past`, by [`Past::size_bytes`].
+    told: Retold,
+    /// Of what is told, by [`Past::size_bytes`].
     size_bytes: usize,
     /// What came since.
     recent: Recent,
@@ -81,19 +100,28 @@ impl Histories {
         head: &Head,
         generation: u64,
         useful_bytes: usize,
-    ) -> Result<Arc<Vec<Past>>, EngineError> {
+    ) -> Result<Retold, EngineError> {
         let known = self.lock().remove(session).filter(|kept| {
             // Another worker in between would have raised the generation twice.
             kept.generation == generation || kept.generation + 1 == generation
         });
-        let (mut past, mut size_bytes, from, recent) = match known {
-            Some(kept) => (kept.past, kept.size_bytes, kept.next_item, kept.recent),
-            None => (Arc::new(Vec::new()), 0, 1, Recent::default()),
+        let (mut told, mut size_bytes, from, recent) = match known {
+            Some(kept) => (kept.told, kept.size_bytes, kept.next_item, kept.recent),
+            None => {
+                let nothing = Retold {
+                    from: 1,
+                    ..Retold::default()
+                };
+                (nothing, 0, 1, Recent::default())
+            }
         };
         let mut rows = match recent.rows(from, head) {
             Some(rows) => rows,
             None => newest_rows(core, session, from, head.next.item).await?,
         };
+        if let Some((first, _)) = rows.first().filter(|(first, _)| *first > from) {
+            told.from = *first;
+        }
         let waiting: Vec<u64> = head
             .pending
             .iter()
@@ -109,18 +137,18 @@ impl Histories {
             .map_or(head.next.item, |(number, _)| *number);
         let scope = core.scope(&head.owner, session);
         if !rows.is_empty() {
-            let entries = Arc::make_mut(&mut past);
-            let known = entries.len();
-            append(core, session, &scope, (rows, &recent), &waiting, entries).await?;
-            size_bytes += entries[known..].iter().map(Past::size_bytes).sum::<usize>();
-            size_bytes = forget_oldest(entries, size_bytes, useful_bytes);
+            let known = told.past.len();
+            append(core, session, &scope, (rows, &recent), &waiting, &mut told).await?;
+            let new = told.past[known..].iter();
+            size_bytes += new.map(Past::size_bytes).sum::<usize>();
+            size_bytes = forget_oldest(&mut told, size_bytes, useful_bytes);
         }
         self.keep(
             session,
             Kept {
                 generation,
                 next_item,
-                past: past.clone(),
+                told: told.clone(),
                 size_bytes,
                 recent: Recent::default(),
                 used: 0,
@@ -136,11 +164,11 @@ impl Histories {
                 &scope,
                 (open_rows, &recent),
                 &waiting,
-                Arc::make_mut(&mut past),
+                &mut told,
             )
             .await?;
         }
-        Ok(past)
+        Ok(told)
     }
 
     fn keep(&self, session: &SessionId, mut kept: Kept) {
@@ -167,11 +195,13 @@ impl Histories {
 
 /// Drops the oldest entries of a past of `size_bytes` that has grown beyond what can be used of it, but never its newest message. Answers
 /// its size then.
-fn forget_oldest(past: &mut Vec<Past>, size_bytes: usize, useful_bytes: usize) -> usize {
+fn forget_oldest(told: &mut Retold, size_bytes: usize, useful_bytes: usize) -> usize {
     let most_bytes = useful_bytes.saturating_mul(KEPT_FOLD);
     if size_bytes <= most_bytes.saturating_mul(2) {
         return size_bytes;
     }
+    let past = Arc::make_mut(&mut told.past);
+    let items = Arc::make_mut(&mut told.items);
     let mut left_bytes = size_bytes;
     let mut dropped = 0;
     for entry in past.iter() {
@@ -182,6 +212,10 @@ fn forget_oldest(past: &mut Vec<Past>, size_bytes: usize, useful_bytes: usize) -
         left_bytes -= entry_bytes;
         dropped += 1;
     }
+    // What was made of this Item and those behind it stays.
+    if let Some(last) = usize::checked_sub(dropped, 1) {
+        told.from = told.from.max(items[last] + 1);
+    }
     let is_message = |entry: &Past| matches!(entry, Past::User { .. });
     let has_message = past[dropped..].iter().any(is_message);
     let message = past[..dropped].iter().rposition(is_message);
@@ -189,9 +223,14 @@ fn forget_oldest(past: &mut Vec<Past>, size_bytes: usize, useful_bytes: usize) -
         Some(at) => {
             left_bytes += past[at].size_bytes();
             past.swap(at, dropped - 1);
+            items.swap(at, dropped - 1);
             past.drain(..dropped - 1);
+            items.drain(..dropped - 1);
         }
-        None => drop(past.drain(..dropped)),
+        None => {
+            past.drain(..dropped);
+            items.drain(..dropped);
+        }
     }
     left_bytes
 }
@@ -238,13 +277,14 @@ async fn append(
     scope: &BlobScope,
     (rows, recent): (Vec<(u64, ItemRow)>, &Recent),
     waiting: &[u64],
-    past: &mut Vec<Past>,
+    told: &mut Retold,
 ) -> Result<(), EngineError> {
     let inputs = inputs_of(core, session, (&rows, recent), waiting).await?;
     for (number, row) in rows {
         if waiting.contains(&number) {
             continue;
         }
+        let past = Arc::make_mut(&mut told.past);
         match row.body {
             ItemBody::User { input } => {
                 if let Some(content) = recent.content(input) {
@@ -265,6 +305,7 @@ async fn append(
             }
             body => past.push(past_of(core, scope, body).await?),
         }
+        told.number(number);
     }
     Ok(())
 }
@@ -472,21 +513,29 @@ mod tests {
             all in prop::collection::vec(any_past(), 1..80),
             useful_bytes in 1..20_000usize,
         ) {
-            let mut past = Vec::new();
+            let mut told = Retold::default();
             let mut size_bytes = 0;
             for (at, entry) in all.iter().enumerate() {
-                past.push(entry.clone());
-                size_bytes = forget_oldest(&mut past, size_bytes + entry.size_bytes(), useful_bytes);
+                Arc::make_mut(&mut told.past).push(entry.clone());
+                told.number(at as u64);
+                size_bytes = forget_oldest(&mut told, size_bytes + entry.size_bytes(), useful_bytes);
+                let past = &told.past;
                 let so_far = &all[..=at];
-                prop_assert_eq!(size_bytes, size(&past));
+                prop_assert_eq!(size_bytes, size(past));
                 let newest = so_far.len() - past.len();
                 let message = so_far.iter().rev().find(|entry| matches!(entry, Past::User { .. }));
                 prop_assert_eq!(past.iter().rev().find(|entry| matches!(entry, Past::User { .. })), message);
                 // Only a message that is older than all else that is kept may not be in its place.
                 prop_assert_eq!(&past[1..], &so_far[newest + 1..]);
-                prop_assert!(size(&past) >= useful_bytes.min(size(so_far)));
+                prop_assert!(size(past) >= useful_bytes.min(size(so_far)));
                 let largest = 4_000 + 200;
-                prop_assert!(size(&past) <= useful_bytes * 2 * KEPT_FOLD + 2 * largest);
+                prop_assert!(size(past) <= useful_bytes * 2 * KEPT_FOLD + 2 * largest);
+                // Each is known by its Item, and from where on they are all there.
+                for (entry, item) in past.iter().zip(told.items.iter()) {
+                    prop_assert_eq!(entry, &all[*item as usize]);
+                }
+                let behind = told.items.iter().filter(|item| **item >= told.from);
+                prop_assert_eq!(behind.count() as u64, at as u64 + 1 - told.from);
             }
         }
     }

@@ -64,6 +64,8 @@ pub fn parse_agenda(sort: &str) -> Option<(u64, SessionId)> {
 pub const HEAD: &str = "head";
 /// Sort key of the Session's configuration.
 pub const CONFIG: &str = "config";
+/// Sort key of the state of its own that the Session's harness kept last.
+pub const CHECKPOINT: &str = "checkpoint";
 /// Sort key of the marker of an import that is not over. There is no head then.
 pub const IMPORT: &str = "import";
 

@@ -56,7 +56,11 @@ impl Place {
             match op {
                 Op::Took(inputs) => items += inputs.iter().filter(unseen).count() as u64,
                 Op::Item(_) | Op::Function { .. } | Op::Began { .. } => outputs += 1,
-                Op::Ended(..) | Op::ModelCall(_) | Op::Opened { .. } | Op::Troubled(_) => {}
+                Op::Ended(..)
+                | Op::ModelCall(_)
+                | Op::Opened { .. }
+                | Op::Troubled(_)
+                | Op::Checkpoint(_) => {}
             }
         }
         Some(Place {

@@ -17,6 +17,7 @@ pub mod agents;
 pub mod archive;
 pub mod artifact;
 pub mod check;
+pub mod checkpoint;
 pub mod chores;
 pub mod claim;
 pub mod core;

@@ -1,5 +1,6 @@
 //! Observe: what a harness saw becomes rows of one commit. Pure: operations applied to a draft, as often as it takes to commit.
 
+use super::checkpoint;
 use super::draft::Draft;
 use super::environment::{self, Trouble};
 use super::input::Body;
@@ -7,7 +8,7 @@ use super::item::{CallState, ItemBody, ItemRow};
 use super::journal::Entry;
 use super::keys;
 use super::open_call::{MAX_OPEN_CALLS, OpenCall};
-use super::ports::{Claim, ModelUsage};
+use super::ports::{Checkpoint, Claim, ModelUsage};
 use super::settle::{add_item, add_user_item, deliver_input};
 use crate::api::CallStatus;
 
@@ -47,6 +48,8 @@ pub enum Op {
     },
     /// A command met trouble in the environment.
     Troubled(Trouble),
+    /// The harness's own state, whose bytes are stored. It holds all that was seen before.
+    Checkpoint(Box<Checkpoint>),
 }
 
 /// Applies one operation for the Run of `generation`.
@@ -92,6 +95,7 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
         }
         Op::Opened { lost } => environment::opened(draft, *lost),
         Op::Troubled(trouble) => environment::troubled(draft, trouble),
+        Op::Checkpoint(taken) => checkpoint::keep(draft, taken, generation),
     }
 }
 

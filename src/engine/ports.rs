@@ -5,6 +5,7 @@
 //! other two.
 
 mod blobs;
+mod checkpoint;
 mod compute;
 mod courier;
 mod deployment;
@@ -20,6 +21,7 @@ mod surroundings;
 mod workspace;
 
 pub use blobs::*;
+pub use checkpoint::*;
 pub use compute::*;
 pub use courier::*;
 pub use deployment::*;

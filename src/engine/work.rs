@@ -1,12 +1,13 @@
 //! One Turn in a worker's hands: give it to the harness, commit what it sees, and settle it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 
+use super::checkpoint;
 use super::claim::begin_turn;
 use super::driven::Driven;
 use super::error::EngineError;
@@ -18,8 +19,8 @@ use super::live::Place;
 use super::observe::{Op, apply};
 use super::open_call::MAX_OPEN_CALLS;
 use super::ports::{
-    Claim, Delta, Environment, Fenced, FromHarness, LivePart, Observation, Signal, Steer, ToolEnd,
-    TurnEnd, TurnLink, TurnTask,
+    Claim, Delta, Environment, Fenced, FromHarness, LivePart, Observation, Signal, Steer,
+    TakenCheckpoint, ToolEnd, TurnEnd, TurnLink, TurnTask,
 };
 use super::run::{Leaving, Live, Stop, patiently};
 use super::session::{ActiveTurn, MAX_PENDING};
@@ -53,7 +54,22 @@ pub(super) struct Desk {
     /// When a cancelled harness is not waited for any longer.
     force_at: Option<Instant>,
     pub(super) steer: mpsc::Sender<Steer>,
+    /// Answers that were handed over.
+    answers: usize,
+    /// Digests of what is stored of checkpoints.
+    checkpointed: HashSet<String>,
     signal: watch::Sender<Signal>,
+}
+
+impl Desk {
+    /// Hands answers over that are recorded as given. A checkpoint that was taken before and is not committed yet would pass for one that holds them.
+    pub(super) fn hand_over(&mut self, answers: Vec<Steer>) {
+        self.ops.retain(|op| !matches!(op, Op::Checkpoint(_)));
+        for answer in answers {
+            self.answers += 1;
+            let _ = self.steer.try_send(answer);
+        }
+    }
 }
 
 /// Where a commit stored its last Item.
@@ -149,7 +165,7 @@ impl Live {
         self.offered = feed.iter().map(|feed| feed.input).max().unwrap_or(0);
         let worker = Arc::clone(&self.worker);
         let head = self.loaded.head.clone();
-        let history = patiently(|| {
+        let told = patiently(|| {
             let (core, generation) = (&worker.core, self.grant.generation);
             let useful_bytes = worker.harness.useful_past_bytes();
             let histories = &worker.histories;
@@ -157,15 +173,22 @@ impl Live {
         })
         .await?;
         worker.histories.handed_over(&self.session, &head, &feed);
+        let saved = match worker.harness.keeps_checkpoints(&self.config.agent) {
+            true => checkpoint::load(&worker.core, &self.session, &head, &told).await?,
+            false => None,
+        };
+        let named = saved.iter().flat_map(|saved| &saved.checkpoint.blobs);
+        let checkpointed = named.map(|blob| blob.sha256.clone()).collect();
         let task = TurnTask {
             session: self.session.to_string(),
             turn: ids::derived(Kind::Turn, &self.session, turn.number),
             agent: Arc::clone(&self.config.agent),
-            history,
+            history: told.past,
             feed,
             environment: environment.clone().map(|lazy| lazy as Arc<dyn Environment>),
             resumed: turn.outputs > 0,
             model_calls: turn.model_calls,
+            checkpoint: saved,
         };
         let link = TurnLink {
             to_engine,
@@ -182,6 +205,8 @@ impl Live {
             weight: 0,
             force_at: None,
             steer,
+            answers: 0,
+            checkpointed,
             signal,
         };
         let end = self.attend(&mut desk, &mut running, from_harness).await;
@@ -398,6 +423,10 @@ impl Live {
                 None => return Ok(()),
             },
             Observation::ModelCall(usage) => Op::ModelCall(usage),
+            Observation::Checkpoint(taken) => match self.store_checkpoint(desk, *taken).await? {
+                Some(op) => op,
+                None => return Ok(()),
+            },
             Observation::Delta(delta) => {
                 self.write_live(desk, delta);
                 return Ok(());
@@ -436,11 +465,37 @@ impl Live {
         Ok(Some(Op::Ended(number, Box::new(row))))
     }
 
+    /// Stores what a checkpoint is made of, and keeps the lease meanwhile.
+    async fn store_checkpoint(
+        &mut self,
+        desk: &mut Desk,
+        taken: TakenCheckpoint,
+    ) -> Result<Option<Op>, Stop> {
+        if taken.answers != desk.answers {
+            // One is handed over at this moment. It is recorded already, and not in this.
+            return Ok(None);
+        }
+        let core = self.worker.core.clone();
+        let scope = core.scope(&self.loaded.head.owner, &self.session);
+        let mut stored = std::mem::take(&mut desk.checkpointed);
+        let storing = async move {
+            let kept = checkpoint::store(&core, &scope, taken, &mut stored).await;
+            (kept, stored)
+        };
+        let (kept, stored) = self.tending(storing).await?;
+        desk.checkpointed = stored;
+        Ok(kept.map(|checkpoint| Op::Checkpoint(Box::new(checkpoint))))
+    }
+
     async fn push(&mut self, desk: &mut Desk, op: Op) -> Result<(), Stop> {
         desk.weight += match &op {
             Op::Took(inputs) => 2 * inputs.len(),
             Op::Opened { .. } | Op::Troubled(_) | Op::ModelCall(_) => 0,
-            Op::Item(_) | Op::Function { .. } | Op::Began { .. } | Op::Ended(..) => 1,
+            Op::Item(_)
+            | Op::Function { .. }
+            | Op::Began { .. }
+            | Op::Ended(..)
+            | Op::Checkpoint(_) => 1,
         };
         let settings = &self.worker.core.settings;
         let patience_ms = match op {

@@ -46,6 +46,7 @@ pub(super) fn is_content(key: &Key, size_bytes: usize) -> bool {
             kind,
             keys::HEAD
                 | keys::IMPORT
+                | keys::CHECKPOINT
                 | "turn"
                 | "end"
                 | "receipt"

@@ -136,7 +136,7 @@ pub(super) fn is_of(head: &Head, sort: &str) -> bool {
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
     };
     match sort.split_once('/') {
-        None => sort == keys::CONFIG,
+        None => sort == keys::CONFIG || sort == keys::CHECKPOINT,
         Some(("input", _)) => below("input/", head.next.input, keys::input),
         Some(("end", _)) => below("end/", head.next.input, keys::input_end),
         Some(("turn", _)) => below("turn/", head.next.turn, keys::turn),
@@ -184,6 +184,7 @@ mod tests {
         head.revision = 7;
         for good in [
             "config",
+            "checkpoint",
             "item/0000000002",
             "run/0000000002",
             "journal/000000000007",

@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Invariant, Repair, Report};
 use super::{
-    agenda, artifacts, deliveries, head, inputs, items, journal, order, receipts, runs, turns,
+    agenda, artifacts, checkpoint, deliveries, head, inputs, items, journal, order, receipts, runs,
+    turns,
 };
 use crate::api::{CallStatus, TurnStatus};
+use crate::engine::checkpoint::Position;
 use crate::engine::delivery::DeliveryState;
 use crate::engine::ids::SessionId;
 use crate::engine::input::InputState;
@@ -102,6 +104,13 @@ pub(super) struct RunFact {
     pub ended: bool,
 }
 
+/// What the harness kept.
+#[derive(Clone, Debug)]
+pub(super) struct CheckpointFact {
+    pub generation: u64,
+    pub position: Position,
+}
+
 /// A delivery's row.
 #[derive(Clone, Debug)]
 pub(super) struct DeliveryFact {
@@ -123,6 +132,7 @@ pub(super) struct HeadFact {
 pub struct SessionFacts {
     pub(super) head: Option<HeadFact>,
     pub(super) configured: bool,
+    pub(super) checkpoint: Option<CheckpointFact>,
     pub(super) inputs: BTreeMap<u64, InputFact>,
     pub(super) ends: BTreeMap<u64, InputState>,
     pub(super) turns: BTreeMap<u64, TurnFact>,
@@ -161,6 +171,7 @@ impl SessionFacts {
         match kind {
             keys::HEAD => self.head.is_some(),
             keys::CONFIG => self.configured,
+            keys::CHECKPOINT => self.checkpoint.is_some(),
             "input" => self.inputs.contains_key(&number()),
             "end" => self.ends.contains_key(&number()),
             "turn" => self.turns.contains_key(&number()),
@@ -232,6 +243,7 @@ impl SessionFacts {
         artifacts::check(self, &mut report);
         journal::check(self, &fact.head, &mut report);
         runs::check(self, &fact.head, &mut report);
+        checkpoint::check(self, &fact.head, &mut report);
         receipts::check(self, &fact.head, &mut report);
         deliveries::check(self, &fact.head, &mut report);
         report.found
@@ -265,6 +277,9 @@ impl SessionFacts {
                 .first()
                 .map(|(due_ms, id)| keys::owed(*due_ms, id)),
             self.configured.then(|| keys::CONFIG.to_owned()),
+            self.checkpoint
+                .as_ref()
+                .map(|_| keys::CHECKPOINT.to_owned()),
             self.bad.keys().next().cloned(),
         ];
         numbered.into_iter().flatten().next()

@@ -128,6 +128,8 @@ pub enum Repair {
         /// As the row has it.
         due_ms: u64,
     },
+    /// What the harness kept of its own can't be used, and nothing is lost without it: remove its row, in a commit that checks the head's version.
+    DropCheckpoint,
     /// These rows belong to no Session any more: remove them.
     RemoveRows,
     /// No record names these bytes: remove them once they are old enough not to be on their way into a record.
@@ -161,7 +163,10 @@ impl Finding {
             invariant: Invariant::I1,
             key: Key::new(keys::session_partition(session), sort),
             what: format!("it names bytes with digest {}, which {why}", blob.sha256),
-            repair: Repair::ByHand,
+            repair: match sort == keys::CHECKPOINT {
+                true => Repair::DropCheckpoint,
+                false => Repair::ByHand,
+            },
         }
     }
 

@@ -11,6 +11,7 @@
 
 mod agenda;
 mod artifacts;
+mod checkpoint;
 mod deliveries;
 mod facts;
 mod finding;

@@ -3,10 +3,11 @@
 use serde::de::DeserializeOwned;
 
 use super::facts::{
-    DeliveryFact, HeadFact, InputFact, InputKind, ItemFact, ItemKind, RunFact, SessionFacts,
-    TurnFact,
+    CheckpointFact, DeliveryFact, HeadFact, InputFact, InputKind, ItemFact, ItemKind, RunFact,
+    SessionFacts, TurnFact,
 };
 use crate::engine::artifact::ArtifactRow;
+use crate::engine::checkpoint::CheckpointRow;
 use crate::engine::delivery::DeliveryRow;
 use crate::engine::fence::RunRow;
 use crate::engine::input::{Body, EndRow, InputRow, Submission};
@@ -37,6 +38,7 @@ impl SessionFacts {
         match kind {
             keys::HEAD => self.head = None,
             keys::CONFIG => self.configured = false,
+            keys::CHECKPOINT => self.checkpoint = None,
             "input" => drop(self.inputs.remove(&number)),
             "end" => drop(self.ends.remove(&number)),
             "turn" => drop(self.turns.remove(&number)),
@@ -74,6 +76,14 @@ impl SessionFacts {
                 self.configured = true;
                 let files = config.files.into_iter().map(|file| file.blob);
                 self.blobs.insert(sort.to_owned(), files.collect());
+            }
+            keys::CHECKPOINT if rest.is_empty() => {
+                let row: CheckpointRow = decode(record)?;
+                self.checkpoint = Some(CheckpointFact {
+                    generation: row.generation,
+                    position: row.position,
+                });
+                self.blobs.insert(sort.to_owned(), row.checkpoint.blobs);
             }
             "input" => self.read_input(sort, number()?, decode(record)?),
             "end" => {

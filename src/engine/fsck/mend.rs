@@ -29,6 +29,7 @@ impl Fsck<'_> {
                 return self.core.drop_stray(*group, session, *due_ms).await;
             }
             Repair::Reseal => self.reseal(session, seen).await,
+            Repair::DropCheckpoint => self.drop_checkpoint(session, seen).await,
             Repair::RemoveRows => match &seen.import {
                 Some((Marker { owner, .. }, _)) => {
                     return self.give_up_import(owner, session).await;
@@ -78,6 +79,19 @@ impl Fsck<'_> {
         self.core.commit_once(commit).await?;
         self.core.bell.ring(session.as_str());
         Ok(())
+    }
+
+    async fn drop_checkpoint(&self, session: &SessionId, seen: &Seen) -> Result<(), StoreError> {
+        let Some(version) = seen.version else {
+            return Ok(());
+        };
+        let row = Write {
+            key: Key::new(keys::session_partition(session), keys::CHECKPOINT),
+            guard: Guard::Any,
+            change: Change::Delete,
+        };
+        let head = check_head(session, Guard::Version(version));
+        self.commit(vec![head, row]).await
     }
 
     /// Removes rows that belong to no Session: neither a head nor an import may come between.

@@ -274,7 +274,7 @@ impl Fsck<'_> {
             left = self.findings(session, &now);
             seen = now;
         }
-        // Bytes are not repaired here.
+        // Whatever else is wrong with bytes is not repaired here.
         left.extend(found.iter().filter(|f| !f.repair.is_safe()).cloned());
         Ok(left)
     }

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::checkpoint::{SavedCheckpoint, TakenCheckpoint};
 use super::environment::Environment;
 use super::model::ModelUsage;
 use crate::engine::weight::json_bytes;
@@ -188,6 +189,8 @@ pub struct TurnTask {
     pub resumed: bool,
     /// Model calls that this Turn already made; the harness stops a Turn that makes too many.
     pub model_calls: u32,
+    /// The state of its own that a harness kept last, if it [keeps any](Harness::keeps_checkpoints).
+    pub checkpoint: Option<SavedCheckpoint>,
 }
 
 /// What a harness saw. The engine makes Items and Turn states of it; nothing here is visible before it is committed.
@@ -234,6 +237,8 @@ pub enum Observation {
     },
     /// A model call ended, with its tokens.
     ModelCall(ModelUsage),
+    /// The harness's own state as it is now. It is kept in place of the one before with the next commit; if it can't be, the Turn goes on without.
+    Checkpoint(Box<TakenCheckpoint>),
     /// Text as it is being written: shown live, never stored.
     Delta(Delta),
 }
@@ -381,6 +386,11 @@ pub trait Harness: Send + Sync {
 
     /// `responses`, `codex`, …
     fn name(&self) -> &'static str;
+
+    /// Whether it keeps state of its own for such an Agent: only then it is looked for, and given to it.
+    fn keeps_checkpoints(&self, _agent: &crate::api::SessionAgent) -> bool {
+        false
+    }
 
     /// How much of a long past it can use, by [`Past::size_bytes`]: it is told at least that much.
     fn useful_past_bytes(&self) -> usize {

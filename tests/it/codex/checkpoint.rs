@@ -1,12 +1,12 @@
 //! What Codex keeps of a conversation, taken from one home and put into another: the real program writes it and reads it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use pretty_assertions::assert_eq;
-use rat_things::backend::harness::codex::checkpoint::{Taken, restore, take};
+use rat_things::backend::harness::codex::checkpoint::{Manifest, Taken, restore, take};
 
 use super::exec::Home;
 use super::stub::{Answer, Asked, Stub};
@@ -28,8 +28,8 @@ async fn provider() -> Stub {
     .await
 }
 
-fn taken(home: &Home, thread: &str, known: &BTreeSet<String>) -> Taken {
-    take(&home.path(), thread, VERSION, 1, known).expect("its files fit together")
+fn taken(home: &Home, thread: &str, before: Option<&Manifest>) -> Taken {
+    take(&home.path(), thread, VERSION, before).expect("its files fit together")
 }
 
 fn keep(stored: &mut BTreeMap<String, Bytes>, taken: &Taken) {
@@ -67,7 +67,7 @@ async fn a_thread_goes_on_in_another_home_with_its_whole_history() {
     home.resume(&thread, "and this").await.completed();
     let before = stub.requests().len();
 
-    let other = moved(&stub, &taken(&home, &thread, &BTreeSet::new()));
+    let other = moved(&stub, &taken(&home, &thread, None));
     assert_eq!(other.resume(&thread, "go on").await.completed(), thread);
     let asked = stub.asked(before + 1).await;
     for words in ["run something", "and this", "go on"] {
@@ -84,7 +84,7 @@ async fn a_thread_goes_on_in_another_home_with_its_whole_history() {
         "{given}"
     );
     // And from there home again, or anywhere.
-    let third = moved(&stub, &taken(&other, &thread, &BTreeSet::new()));
+    let third = moved(&stub, &taken(&other, &thread, None));
     third.resume(&thread, "once more").await.completed();
     let asked = stub.asked(before + 2).await;
     assert_eq!(
@@ -103,7 +103,7 @@ async fn a_fork_takes_with_it_what_it_began_with() {
     let again = home.fork(&fork, "a third way").await.completed();
     let before = stub.requests().len();
 
-    let saved = taken(&home, &again, &BTreeSet::new());
+    let saved = taken(&home, &again, None);
     assert_eq!(saved.manifest.files.len(), 3);
     let other = moved(&stub, &saved);
     other.resume(&again, "go on").await.completed();
@@ -136,7 +136,7 @@ async fn a_file_that_is_cut_in_a_line_goes_on_from_the_line_before() {
     for cut in [end + 1, end + 100, whole.len() - 1] {
         std::fs::write(&path, &whole[..cut]).expect("it can be written");
         let before = stub.requests().len();
-        let other = moved(&stub, &taken(&home, &thread, &BTreeSet::new()));
+        let other = moved(&stub, &taken(&home, &thread, None));
         other.resume(&thread, "go on").await.completed();
         let asked = stub.asked(before + 1).await;
         assert_eq!(
@@ -146,14 +146,14 @@ async fn a_file_that_is_cut_in_a_line_goes_on_from_the_line_before() {
     }
     // A torn line alone changes nothing.
     std::fs::write(&path, &whole).expect("it can be written");
-    let clean = taken(&home, &thread, &BTreeSet::new());
+    let clean = taken(&home, &thread, None);
     let mut file = std::fs::OpenOptions::new()
         .append(true)
         .open(&path)
         .expect("it is there");
     file.write_all(b"{\"timestamp\":\"2026-")
         .expect("it can be written");
-    assert_eq!(taken(&home, &thread, &BTreeSet::new()), clean);
+    assert_eq!(taken(&home, &thread, None), clean);
 }
 
 #[tokio::test]
@@ -161,20 +161,20 @@ async fn what_a_turn_adds_does_not_grow_with_the_conversation() {
     let stub = provider().await;
     let home = Home::new(&stub.base_url);
     let thread = home.exec("hello").await.completed();
-    let mut known = BTreeSet::new();
+    let mut before = None;
     let mut stored = BTreeMap::new();
     for turn in 0..12 {
         home.resume(&thread, &format!("turn {turn}"))
             .await
             .completed();
-        let saved = taken(&home, &thread, &known);
+        let saved = taken(&home, &thread, before.as_ref());
         // What was full before is not stored again: the last segment, and one more when that became full.
         assert!(saved.new.len() <= 2, "{}", saved.new.len());
         keep(&mut stored, &saved);
-        known.extend(saved.manifest.names());
+        before = Some(saved.manifest);
     }
-    let last = taken(&home, &thread, &known);
-    assert!(last.new.is_empty());
+    let last = taken(&home, &thread, before.as_ref());
+    assert!(last.new.is_empty() && last.lines.is_empty());
     assert!(
         last.manifest.blobs().len() > 1,
         "this conversation is too short to tell"

@@ -106,7 +106,7 @@ pub async fn import(core: &Core, owner: &str, entries: &Entries) -> Result<bool,
     Ok(imported.resumed)
 }
 
-async fn export(core: &Core, owner: &str, session: &SessionId) -> Entries {
+pub async fn export(core: &Core, owner: &str, session: &SessionId) -> Entries {
     let mut written = Written::default();
     let exported = core
         .export_session(owner, session, "test", &mut written, &|_, _| {})

@@ -110,7 +110,7 @@ pub async fn the_next_turn_reads_only_what_the_one_before_it_added() {
         let fresh = Histories::default();
         let anew = fresh.load(&world.core, &session, &head, turn, ALL).await;
         let (past, anew) = (past.expect("read"), anew.expect("read"));
-        assert_eq!(past.len() as u64, 2 * (turn - 1));
+        assert_eq!(past.past.len() as u64, 2 * (turn - 1));
         assert_eq!(past, anew);
     }
     let ranges = noted.ranges.lock().expect("no test panics with it");
@@ -127,10 +127,10 @@ pub async fn of_a_long_past_a_worker_keeps_what_its_harness_can_use() {
     for turn in 1..=4 {
         let head = claimed(&last, turn);
         let past = kept.load(&core, &session, &head, turn, 1).await;
-        let past = past.expect("read");
+        let past = past.expect("read").past;
         let fresh = Histories::default();
         let whole = fresh.load(&world.core, &session, &head, turn, ALL).await;
-        let whole = whole.expect("read");
+        let whole = whole.expect("read").past;
         // The newest answer, and the message that it is an answer to.
         assert_eq!(past.len(), whole.len().min(2));
         assert!(whole.ends_with(&past));
@@ -178,10 +178,10 @@ pub async fn what_a_worker_did_not_write_it_reads() {
     let kept = Histories::default();
     let head = claimed(&last, 1);
     let first = kept.load(&core, &session, &head, 1, ALL).await;
-    assert_eq!(first.expect("read").len(), 0);
+    assert_eq!(first.expect("read").past.len(), 0);
     // Somebody else told the agent its message, and committed its answer.
     let second = kept.load(&core, &session, &claimed(&last, 2), 2, ALL).await;
-    assert_eq!(second.expect("read").len(), 2);
+    assert_eq!(second.expect("read").past.len(), 2);
     let ranges = noted.ranges.lock().expect("no test panics with it");
     assert_eq!(*ranges, [keys::item(1)]);
 }

@@ -8,6 +8,7 @@ pub mod bench;
 mod bounds;
 pub mod census;
 pub mod checker;
+pub mod checkpoints;
 pub mod crowd;
 pub mod deleted_artifacts;
 pub mod deliveries;

@@ -211,3 +211,38 @@ async fn bytes_of_uploads_that_no_record_names() {
     let left = place.core.open_file(OWNER, &kept, &row).await;
     assert!(left.is_ok());
 }
+
+#[tokio::test]
+async fn a_checkpoint_that_can_not_be_used_is_dropped() {
+    let place = Place::new().await;
+    let head = place.eventful.head();
+    let row = |item: u64, generation: u64, blobs: serde_json::Value| {
+        let row = json!({
+            "generation": generation, "item": item, "at_ms": 1, "harness": "h",
+            "version": "1", "manifest": {}, "blobs": blobs,
+        });
+        row.to_string().into_bytes()
+    };
+    let lost = json!([{"sha256": "0".repeat(64), "size_bytes": 7}]);
+    let key = || place.mine(keys::CHECKPOINT);
+    for (item, generation, blobs, words) in [
+        (1, 1, lost, "are not stored"),
+        (
+            head.next.item + 1,
+            1,
+            json!([]),
+            "it stands for the items before",
+        ),
+        (
+            1,
+            head.fence.generation + 1,
+            json!([]),
+            "and the fence is at",
+        ),
+    ] {
+        place.put(key(), row(item, generation, blobs)).await;
+        repairs(&place, &[words]).await;
+        assert!(place.row(&key()).await.is_none());
+    }
+    works(&place).await;
+}

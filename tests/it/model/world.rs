@@ -109,6 +109,7 @@ impl Setup {
             feed: self.feed,
             environment: self.environment,
             model_calls: self.model_calls,
+            checkpoint: None,
         };
         let harness = ResponsesHarness::new(self.model, self.options);
         let engine = tokio::spawn(engine(from_harness, record, self.fenced));
@@ -293,7 +294,9 @@ pub fn history(feed: &[Feed], seen: &[Seen]) -> Vec<Past> {
                     }
                 }
             }
-            Seen::Saw(Observation::ModelCall(_) | Observation::Delta(_)) => {}
+            Seen::Saw(
+                Observation::ModelCall(_) | Observation::Delta(_) | Observation::Checkpoint(_),
+            ) => {}
         }
     }
     past

@@ -53,6 +53,15 @@ over_an_account! {
         work_that_nobody_does_is_due_and_grows_old,
         commits_are_counted_by_how_they_end,
     }
+    checkpoints {
+        a_checkpoint_is_given_to_the_next_turn_with_what_came_later,
+        what_can_not_be_kept_fails_no_turn_and_leaves_what_was_there,
+        a_message_that_was_not_taken_is_not_in_it,
+        late_checkpoint_from_superseded_run_is_refused,
+        a_checkpoint_without_an_answer_that_was_handed_over_is_not_kept,
+        what_is_kept_while_a_client_is_awaited_is_there_when_it_answers,
+        a_checkpoint_travels_with_its_session,
+    }
     crowd {
         many_sessions_steered_queued_and_cancelled_at_once_lose_and_repeat_nothing,
     }

@@ -1,7 +1,7 @@
 //! The files of a home: found, read and written.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -64,12 +64,17 @@ fn open(home: &Path, path: &str) -> io::Result<fs::File> {
     options.open(home.join(path))
 }
 
-/// All that is in a file now, and one byte more than may be kept at most.
-pub fn read(home: &Path, path: &str) -> io::Result<Vec<u8>> {
+/// Length of a file now.
+pub fn size_bytes(home: &Path, path: &str) -> io::Result<u64> {
+    Ok(open(home, path)?.metadata()?.len())
+}
+
+/// All that is in a file now behind its first `from_byte` bytes, and one byte more than may be kept at most.
+pub fn read(home: &Path, path: &str, from_byte: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    open(home, path)?
-        .take(LIMIT_BYTES + 1)
-        .read_to_end(&mut bytes)?;
+    let mut file = open(home, path)?;
+    file.seek(SeekFrom::Start(from_byte))?;
+    file.take(LIMIT_BYTES + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 

@@ -4,32 +4,29 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::{LIMIT_BYTES, RestoreError, damaged};
 use crate::engine::ports::BlobRef;
 
 /// Written by this program and read by no other form of it.
 const FORMAT: u32 = 1;
-/// A conversation has a file for itself, for each fork and for each sub-agent.
-const FILES_MAX: usize = 4_096;
+/// A conversation has a file for itself, for each fork and for each sub-agent; each has few segments.
+pub const SEGMENTS_MAX: usize = 256;
 
 /// A checkpoint of one thread.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Manifest {
-    /// The form of this record.
-    pub format: u32,
     /// Codex's version.
     pub version: String,
     /// The thread that goes on.
     pub thread: String,
-    /// The Session's revision that it stands for: what came later is not in it.
-    pub revision: u64,
     /// Its files.
     pub files: Vec<SavedFile>,
 }
 
 /// One file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedFile {
     /// Below the home. Codex finds threads by it, so it is kept.
     pub path: String,
@@ -38,24 +35,78 @@ pub struct SavedFile {
 }
 
 /// One segment of a file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedSegment {
     /// What is stored: the packed bytes.
-    #[serde(flatten)]
     pub blob: BlobRef,
     /// Length of what is packed in it.
     pub raw_bytes: u64,
 }
 
+/// What is written of a manifest. What is stored for it is named beside it, segment by segment.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    format: u32,
+    thread: String,
+    files: Vec<WrittenFile>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WrittenFile {
+    path: String,
+    /// Of each segment.
+    raw_bytes: Vec<u64>,
+}
+
 impl Manifest {
-    /// Of these files.
-    pub fn new(version: &str, thread: &str, revision: u64, files: Vec<SavedFile>) -> Manifest {
-        Manifest {
+    /// What is to be written, and the blobs of all segments in their order.
+    pub fn written(&self) -> (Value, Vec<BlobRef>) {
+        let file = |file: &SavedFile| WrittenFile {
+            path: file.path.clone(),
+            raw_bytes: file.segments.iter().map(|one| one.raw_bytes).collect(),
+        };
+        let written = Written {
             format: FORMAT,
-            version: version.to_owned(),
-            thread: thread.to_owned(),
-            revision,
-            files,
+            thread: self.thread.clone(),
+            files: self.files.iter().map(file).collect(),
+        };
+        let segments = self.files.iter().flat_map(|file| &file.segments);
+        let blobs = segments.map(|segment| segment.blob.clone()).collect();
+        (json!(written), blobs)
+    }
+
+    /// Reads what was [`written`](Manifest::written) of one of this version.
+    pub fn read(
+        version: &str,
+        written: &Value,
+        blobs: &[BlobRef],
+    ) -> Result<Manifest, RestoreError> {
+        let written = Written::deserialize(written).map_err(|_| damaged("its manifest is none"))?;
+        if written.format != FORMAT {
+            return Err(damaged(&format!(
+                "its form {} is not known",
+                written.format
+            )));
+        }
+        let mut blobs = blobs.iter().cloned();
+        let mut files = Vec::new();
+        for file in written.files {
+            let mut segments = Vec::new();
+            for raw_bytes in file.raw_bytes {
+                let blob = blobs.next();
+                let blob = blob.ok_or_else(|| damaged("it has more segments than blobs"))?;
+                segments.push(SavedSegment { blob, raw_bytes });
+            }
+            let path = file.path;
+            files.push(SavedFile { path, segments });
+        }
+        match blobs.next() {
+            None => Ok(Manifest {
+                version: version.to_owned(),
+                thread: written.thread,
+                files,
+            }),
+            Some(_) => Err(damaged("it has more blobs than segments")),
         }
     }
 
@@ -69,10 +120,20 @@ impl Manifest {
             .collect()
     }
 
-    /// The names of what is stored for it, for the next [`take`](super::take).
+    /// The names of what is stored for it.
     pub fn names(&self) -> BTreeSet<String> {
         let blobs = self.blobs().into_iter();
         blobs.map(|blob| blob.sha256.clone()).collect()
+    }
+
+    /// The file of this path.
+    pub fn file(&self, path: &str) -> Option<&SavedFile> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// How many segments its files have.
+    pub fn segments(&self) -> usize {
+        self.files.iter().map(|file| file.segments.len()).sum()
     }
 
     /// Length of all its files.
@@ -85,10 +146,7 @@ impl Manifest {
 
     /// Whether it can be acted on: it names no place outside of where threads are, and asks for no more than is ever saved.
     pub(super) fn check(&self) -> Result<(), RestoreError> {
-        if self.format != FORMAT {
-            return Err(damaged(&format!("its form {} is not known", self.format)));
-        }
-        if self.files.len() > FILES_MAX || self.raw_bytes() > LIMIT_BYTES {
+        if self.segments() > SEGMENTS_MAX || self.raw_bytes() > LIMIT_BYTES {
             return Err(damaged("it is larger than any that is taken"));
         }
         let mut seen = BTreeSet::new();
@@ -145,17 +203,40 @@ mod tests {
             path: (*path).to_owned(),
             segments: sizes.iter().copied().map(segment).collect(),
         };
-        Manifest::new("0.171.0", "t1", 7, paths.iter().map(file).collect())
+        Manifest {
+            version: "0.171.0".into(),
+            thread: "t1".into(),
+            files: paths.iter().map(file).collect(),
+        }
     }
 
     #[test]
     fn a_manifest_is_the_same_after_it_was_written_and_read() {
-        let manifest = manifest(&[PATH], &[3, 4]);
-        let text = serde_json::to_string(&manifest).expect("it is plain data");
-        let read: Manifest = serde_json::from_str(&text).expect("it is what was written");
+        let manifest = manifest(&[PATH, "sessions/rollout-2.jsonl"], &[3, 4]);
+        let (written, blobs) = manifest.written();
+        let read = Manifest::read("0.171.0", &written, &blobs).expect("it is what was written");
         assert_eq!(read, manifest);
         assert!(manifest.check().is_ok());
-        assert_eq!((manifest.raw_bytes(), manifest.blobs().len()), (7, 2));
+        let counts = (manifest.segments(), manifest.blobs().len());
+        assert_eq!((manifest.raw_bytes(), counts), (14, (4, 2)));
+    }
+
+    #[test]
+    fn what_does_not_fit_together_is_none() {
+        let (written, blobs) = manifest(&[PATH], &[3, 4]).written();
+        let refused = |written: &Value, blobs: &[BlobRef]| {
+            let read = Manifest::read("0.171.0", written, blobs);
+            assert!(
+                matches!(read, Err(RestoreError::Damaged { .. })),
+                "{written}"
+            );
+        };
+        refused(&written, &blobs[1..]);
+        refused(&written, &[blobs.clone(), blobs.clone()].concat());
+        refused(&json!({}), &[]);
+        let mut other = written;
+        other["format"] = 2.into();
+        refused(&other, &blobs);
     }
 
     #[test]
@@ -179,8 +260,6 @@ mod tests {
         assert!(manifest(&[PATH, PATH], &[1]).check().is_err());
         assert!(manifest(&[PATH], &[LIMIT_BYTES, 1]).check().is_err());
         assert!(manifest(&[PATH], &[u64::MAX, u64::MAX]).check().is_err());
-        let mut other = manifest(&[PATH], &[1]);
-        other.format = 2;
-        assert!(other.check().is_err());
+        assert!(manifest(&[PATH], &[1; SEGMENTS_MAX + 1]).check().is_err());
     }
 }

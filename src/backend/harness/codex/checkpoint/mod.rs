@@ -3,26 +3,24 @@
 //! Codex appends whole lines to one file per thread and never makes them durable; forks and sub-agents have files of their own that refer to
 //! the first one by its bytes. Any whole lines from the beginning are a good state. So a checkpoint is the closure of a thread's
 //! files, each cut after its last whole line, in segments that are named by what they hold: what did not change since the
-//! last checkpoint has the same names and is stored once. A [`Folded`] manifest is as small after many Turns as after a few. The [`Manifest`] says what belongs where, of which version, and which revision of
-//! the Session it was taken at.
+//! last checkpoint has the same names and is stored once. The [`Manifest`] says what belongs where, and of which version; it is as small after many Turns as after a few.
 //!
 //! It is a cache. What is missing, damaged or of another version is refused by name, and the caller begins anew from what it recorded.
 
 mod closure;
-mod folded;
 mod home;
 mod manifest;
 mod rollout;
 mod segments;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
 use bytes::Bytes;
 
-pub use self::folded::Folded;
 pub use self::manifest::{Manifest, SavedFile, SavedSegment};
+pub use self::rollout::{Lines, OpenCall};
 pub use self::segments::Segment;
 
 /// More than this is not kept: a conversation of this size is begun anew from what was recorded.
@@ -33,8 +31,10 @@ pub const LIMIT_BYTES: u64 = 256 << 20;
 pub struct Taken {
     /// What belongs where.
     pub manifest: Manifest,
-    /// The segments that were not known before, in the order of the manifest. They must be stored before it.
+    /// The segments that were not there before, in the order of the manifest. They must be stored before it.
     pub new: Vec<Segment>,
+    /// What the thread's own file has grown by.
+    pub lines: Vec<u8>,
 }
 
 /// Why there is no checkpoint. The conversation itself is whole: it goes on from what was recorded.
@@ -54,8 +54,10 @@ pub enum TakeError {
         /// What does not fit.
         reason: String,
     },
-    /// It is larger than [`LIMIT_BYTES`].
-    #[error("the agent's files of thread {thread} are too large to be kept: {size_bytes} bytes")]
+    /// They are larger than [`LIMIT_BYTES`], or too many.
+    #[error(
+        "the agent's files of thread {thread} are too large to be kept, or too many: {size_bytes} bytes"
+    )]
     TooLarge {
         /// The thread.
         thread: String,
@@ -97,14 +99,12 @@ pub enum RestoreError {
 
 /// Reads what the home has of a thread now, while its agent may go on writing.
 ///
-/// `version` is the Codex that wrote it, `revision` the Session's revision that it stands for. Segments whose names are in `known` are stored
-/// already.
+/// `version` is the Codex that wrote it. What it had of a thread that was put back is `before`: what is full of that is stored, and not read again.
 pub fn take(
     home: &Path,
     thread: &str,
     version: &str,
-    revision: u64,
-    known: &BTreeSet<String>,
+    before: Option<&Manifest>,
 ) -> Result<Taken, TakeError> {
     let nothing = || TakeError::NothingThere {
         thread: thread.to_owned(),
@@ -117,34 +117,53 @@ pub fn take(
     let mut files = Vec::new();
     let mut lengths = Vec::new();
     let mut new = Vec::new();
-    let mut seen = known.clone();
+    let mut lines = Vec::new();
+    let mut seen = before.map(Manifest::names).unwrap_or_default();
     let mut size_bytes = 0;
+    let mut count = 0;
     // Whoever refers to bytes is read before them: they were written first, so they are there by then.
     for head in chosen {
-        let mut bytes = home::read(home, &head.path)?;
+        let known = before.and_then(|before| before.file(&head.path));
+        let had = known.map_or(&[][..], |file| &file.segments);
+        let (kept, kept_bytes) = segments::kept(had, home::size_bytes(home, &head.path)?);
+        let mut bytes = home::read(home, &head.path, kept_bytes)?;
         bytes.truncate(rollout::whole_lines(&bytes).len());
-        size_bytes += bytes.len() as u64;
-        if size_bytes > LIMIT_BYTES {
+        let file_bytes = kept_bytes + bytes.len() as u64;
+        size_bytes += file_bytes;
+        let segments = segments::split(&bytes)?;
+        count += kept + segments.len();
+        if size_bytes > LIMIT_BYTES || count > manifest::SEGMENTS_MAX {
             return Err(TakeError::TooLarge {
                 thread: thread.to_owned(),
                 size_bytes,
             });
         }
-        lengths.push((head, bytes.len() as u64));
-        let segments = segments::split(&bytes)?;
+        lengths.push((head, file_bytes));
+        if head.thread == thread {
+            let had_bytes = known.map_or(0, SavedFile::raw_bytes);
+            let read_bytes = usize::try_from(had_bytes.saturating_sub(kept_bytes));
+            let grown = bytes.get(read_bytes.unwrap_or(usize::MAX)..);
+            lines.extend_from_slice(grown.unwrap_or_default());
+        }
+        let split = segments.iter().map(|segment| segment.saved.clone());
         files.push(SavedFile {
             path: head.path.clone(),
-            segments: segments
-                .iter()
-                .map(|segment| segment.saved.clone())
-                .collect(),
+            segments: had[..kept].iter().cloned().chain(split).collect(),
         });
         let mut is_new = |segment: &Segment| seen.insert(segment.saved.blob.sha256.clone());
         new.extend(segments.into_iter().filter(&mut is_new));
     }
     closure::check(lengths.into_iter(), thread).map_err(|broken| broken.of(thread))?;
-    let manifest = Manifest::new(version, thread, revision, files);
-    Ok(Taken { manifest, new })
+    let manifest = Manifest {
+        version: version.to_owned(),
+        thread: thread.to_owned(),
+        files,
+    };
+    Ok(Taken {
+        manifest,
+        new,
+        lines,
+    })
 }
 
 /// Puts a thread back into a home that has none of it. `segments` are what [`Manifest::blobs`] names, as they were given by [`take`]; `version` is the Codex that will read it.

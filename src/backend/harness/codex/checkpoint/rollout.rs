@@ -1,6 +1,9 @@
 //! What is read of one of the agent's files. Pure.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 /// Everything up to and with the last line end. What follows was being written.
 pub fn whole_lines(bytes: &[u8]) -> &[u8] {
@@ -61,6 +64,122 @@ pub fn head(path: &str, bytes: &[u8]) -> Option<Head> {
     })
 }
 
+/// A call of the model that has no output yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenCall {
+    /// The model's id of it.
+    pub id: String,
+    /// Its input is no JSON, and its output is of another kind, too.
+    pub is_custom: bool,
+}
+
+/// What some lines say of a conversation, as far as it can be compared with what was seen of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    /// Ids of the model's messages and reasoning of the turn that was asked for.
+    pub words: BTreeSet<String>,
+    /// Ids of its calls of that turn.
+    pub calls: BTreeSet<String>,
+    /// Calls without an output.
+    pub open: Vec<OpenCall>,
+    /// What messages of the user are called by whoever sent them.
+    pub messages: BTreeSet<String>,
+}
+
+impl Lines {
+    /// Of lines that come behind others which leave these calls `open`. `turn` is the one that is followed.
+    pub fn read(lines: &[u8], turn: &str, open: Vec<OpenCall>) -> Lines {
+        let mut read = Lines {
+            open,
+            ..Lines::default()
+        };
+        for line in lines.split(|byte| *byte == b'\n') {
+            // What can't be read says nothing; Codex leaves it out as well.
+            if let Ok(line) = serde_json::from_slice::<RawLine<'_>>(line) {
+                read.line(&line, turn);
+            }
+        }
+        read
+    }
+
+    fn line(&mut self, line: &RawLine<'_>, turn: &str) {
+        match line.kind.as_str() {
+            "response_item" => {
+                if let Ok(item) = serde_json::from_str(line.payload.get()) {
+                    self.item(item, turn);
+                }
+            }
+            "event_msg" => {
+                let event = serde_json::from_str::<RawEvent>(line.payload.get());
+                let item = event.ok().and_then(|event| event.item);
+                self.messages.extend(item.and_then(|item| item.client_id));
+            }
+            // What was before is not told any more.
+            "compacted" => self.open.clear(),
+            _ => {}
+        }
+    }
+
+    fn item(&mut self, item: RawItem, turn: &str) {
+        let is_of_turn = item
+            .passed
+            .is_some_and(|passed| passed.turn_id.as_deref() == Some(turn));
+        let is_assistants = item.role.as_deref() == Some("assistant");
+        match (item.kind.as_str(), item.id, item.call_id) {
+            ("message", Some(id), _) if is_of_turn && is_assistants => drop(self.words.insert(id)),
+            ("reasoning", Some(id), _) if is_of_turn => drop(self.words.insert(id)),
+            (kind, _, Some(id)) if kind.ends_with("_call") => {
+                self.open.push(OpenCall {
+                    id: id.clone(),
+                    is_custom: kind == "custom_tool_call",
+                });
+                if is_of_turn {
+                    self.calls.insert(id);
+                }
+            }
+            (kind, _, Some(id)) if kind.ends_with("_output") => {
+                let at = self.open.iter().rposition(|call| call.id == id);
+                drop(at.map(|at| self.open.remove(at)));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct RawLine<'a> {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(borrow)]
+    payload: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct RawItem {
+    #[serde(rename = "type")]
+    kind: String,
+    id: Option<String>,
+    call_id: Option<String>,
+    role: Option<String>,
+    #[serde(rename = "internal_chat_message_metadata_passthrough")]
+    passed: Option<RawPassed>,
+}
+
+#[derive(Deserialize)]
+struct RawPassed {
+    turn_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RawEvent {
+    item: Option<RawMessage>,
+}
+
+#[derive(Deserialize)]
+struct RawMessage {
+    client_id: Option<String>,
+}
+
 #[cfg(test)]
 mod tests {
     use pretty_assertions::assert_eq;
@@ -106,5 +225,46 @@ mod tests {
         let plain = "{\"type\":\"session_meta\",\"payload\":{\"id\":\"t\"}}\n";
         let plain = head("p", plain.as_bytes()).expect("it is one");
         assert_eq!((plain.session.as_str(), plain.base), ("t", None));
+    }
+
+    #[test]
+    fn what_lines_say_of_a_conversation_is_read() {
+        let of = |turn: &str| {
+            format!(r#""internal_chat_message_metadata_passthrough":{{"turn_id":"{turn}"}}"#)
+        };
+        let item = |fields: &str, turn: &str| {
+            format!(
+                "{{\"type\":\"response_item\",\"payload\":{{{fields},{}}}}}\n",
+                of(turn)
+            )
+        };
+        let lines = [
+            item(r#""type":"message","role":"assistant","id":"old""#, "t0"),
+            item(r#""type":"function_call_output","call_id":"c0","output":"x""#, "t1"),
+            r#"{"type":"event_msg","payload":{"type":"item_completed","item":{"type":"UserMessage","client_id":"input-7"}}}"#.to_owned() + "\n",
+            item(r#""type":"message","role":"user","id":"u""#, "t1"),
+            item(r#""type":"reasoning","id":"r""#, "t1"),
+            item(r#""type":"message","role":"assistant","id":"m""#, "t1"),
+            item(r#""type":"custom_tool_call","id":"i","call_id":"c1","name":"apply_patch""#, "t1"),
+            item(r#""type":"function_call","call_id":"c2","name":"x""#, "t1"),
+            item(r#""type":"function_call_output","call_id":"c2","output":"x""#, "t1"),
+            "junk\n".to_owned(),
+        ]
+        .concat();
+        let call = |id: &str, is_custom| OpenCall {
+            id: id.to_owned(),
+            is_custom,
+        };
+        let read = Lines::read(lines.as_bytes(), "t1", vec![call("c0", false)]);
+        let set = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
+        let expect = Lines {
+            words: set(&["r", "m"]),
+            calls: set(&["c1", "c2"]),
+            open: vec![call("c1", true)],
+            messages: set(&["input-7"]),
+        };
+        assert_eq!(read, expect);
+        let shortened = lines + "{\"type\":\"compacted\",\"payload\":{}}\n";
+        assert_eq!(Lines::read(shortened.as_bytes(), "t1", Vec::new()).open, []);
     }
 }

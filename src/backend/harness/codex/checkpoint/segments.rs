@@ -1,6 +1,7 @@
 //! A file in packed segments that are named by what they hold. Pure.
 //!
-//! Where a segment ends depends on what comes before it alone. So a file that has grown has the same segments as before, except for its last.
+//! A file has as many of the largest segments as fit, then as many of the next smaller ones, and what is left is the last one. So it has few, however
+//! long it is, and what a file has grown by is packed three times at most. Where a segment ends depends on what comes before it alone.
 
 use std::collections::BTreeMap;
 
@@ -11,8 +12,8 @@ use super::{RestoreError, damaged};
 use crate::engine::ids::sha256_hex;
 use crate::engine::ports::BlobRef;
 
-/// A segment ends with the first line that makes it this large. Smaller ones would make manifests longer, larger ones store more again.
-pub const SEGMENT_BYTES: usize = 64 << 10;
+/// A segment ends with the first line that makes it as large as one of these. The last one, which grows, is smaller than any.
+const SIZES_BYTES: [usize; 3] = [16 << 20, 1 << 20, 64 << 10];
 
 /// How hard packing tries: text like this shrinks to a tenth whatever is chosen.
 const LEVEL: i32 = 1;
@@ -38,10 +39,31 @@ pub fn split(bytes: &[u8]) -> std::io::Result<Vec<Segment>> {
     Ok(segments)
 }
 
-/// Where the first segment ends: with a line, unless there is no line end any more.
+/// Where the first segment ends: with a line.
 fn end(bytes: &[u8]) -> usize {
-    let from = SEGMENT_BYTES.saturating_sub(1).min(bytes.len());
-    memchr::memchr(b'\n', &bytes[from..]).map_or(bytes.len(), |at| from + at + 1)
+    let size = SIZES_BYTES.into_iter().find(|size| bytes.len() >= *size);
+    let end = size.and_then(|size| {
+        let from = size - 1;
+        memchr::memchr(b'\n', &bytes[from..]).map(|at| from + at + 1)
+    });
+    end.unwrap_or(bytes.len())
+}
+
+/// How many of the first segments that a file had are its segments still when it is `size_bytes` long, and how many bytes they hold.
+pub fn kept(before: &[SavedSegment], size_bytes: u64) -> (usize, u64) {
+    let mut held_bytes = 0;
+    for (count, segment) in before.iter().enumerate() {
+        let left = size_bytes.saturating_sub(held_bytes);
+        let mut sizes = SIZES_BYTES.into_iter().map(|size| size as u64);
+        let is_kept = sizes
+            .find(|size| left >= *size)
+            .is_some_and(|size| segment.raw_bytes >= size && segment.raw_bytes <= left);
+        if !is_kept {
+            return (count, held_bytes);
+        }
+        held_bytes += segment.raw_bytes;
+    }
+    (before.len(), held_bytes)
 }
 
 /// Any bytes as one segment.
@@ -106,27 +128,54 @@ mod tests {
     #[test]
     fn a_segment_ends_with_the_line_that_fills_it() {
         let line = |size: usize| [vec![b'x'; size - 1], vec![b'\n']].concat();
-        let full = SEGMENT_BYTES as u64;
+        let [_, middle, small] = SIZES_BYTES;
+        let full = small as u64;
         assert_eq!(sizes(b""), Vec::<u64>::new());
         assert_eq!(sizes(&line(3)), [3]);
-        assert_eq!(sizes(&[line(SEGMENT_BYTES), line(3)].concat()), [full, 3]);
+        assert_eq!(sizes(&[line(small), line(3)].concat()), [full, 3]);
         assert_eq!(
-            sizes(&[line(SEGMENT_BYTES - 1), line(3), line(5)].concat()),
+            sizes(&[line(small - 1), line(3), line(5)].concat()),
             [full + 2, 5]
         );
         // One line is never divided, however long it is.
+        assert_eq!(sizes(&[line(3 * small), line(3)].concat()), [3 * full, 3]);
+        // What fills a larger one is one.
+        let many = line(small).repeat(middle / small);
+        assert_eq!(sizes(&many), [middle as u64]);
         assert_eq!(
-            sizes(&[line(3 * SEGMENT_BYTES), line(3)].concat()),
-            [3 * full, 3]
+            sizes(&[many, line(small), line(7)].concat()),
+            [middle as u64, full, 7]
         );
     }
 
     #[test]
+    fn what_is_kept_of_the_segments_before_is_what_a_longer_file_is_split_into() {
+        // From nothing to beyond the middle size, in steps of all kinds.
+        let line = |size: usize| [vec![b'x'; size - 1], vec![b'\n']].concat();
+        let mut file = Vec::new();
+        let mut before: Vec<SavedSegment> = Vec::new();
+        for step in 0..140 {
+            file.extend(line(1 + step * 997 % 40_000));
+            let (count, held_bytes) = kept(&before, file.len() as u64);
+            let rest = split(&file[held_bytes as usize..]).expect("it can be packed");
+            let rest = rest.into_iter().map(|segment| segment.saved);
+            let now: Vec<SavedSegment> = before[..count].iter().cloned().chain(rest).collect();
+            let whole = split(&file).expect("it can be packed");
+            let whole: Vec<SavedSegment> = whole.into_iter().map(|s| s.saved).collect();
+            assert_eq!(now, whole, "step {step}");
+            before = now;
+        }
+        assert!(file.len() > SIZES_BYTES[1] && before.len() < 40);
+        // One that was longer before is none of these.
+        assert_eq!(kept(&before, 3), (0, 0));
+    }
+
+    #[test]
     fn what_grows_keeps_all_its_segments_but_the_last() {
-        let all = lines(2_000);
+        let all = lines(1_500);
         let whole = split(&all).expect("it can be packed");
         assert!(whole.len() > 5);
-        for count in [1, 500, 1_000, 1_999] {
+        for count in [1, 500, 1_000, 1_499] {
             let some = split(&lines(count)).expect("it can be packed");
             let closed = some.len() - 1;
             assert_eq!(some[..closed], whole[..closed]);

@@ -1,6 +1,6 @@
 //! Checkpoints of homes that are made by hand, cut anywhere.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -49,10 +49,6 @@ fn stored(taken: &Taken) -> BTreeMap<String, Bytes> {
         .collect()
 }
 
-fn nothing_known() -> BTreeSet<String> {
-    BTreeSet::new()
-}
-
 #[test]
 fn a_thread_is_put_back_with_all_that_it_refers_to() {
     let from = home();
@@ -64,11 +60,9 @@ fn a_thread_is_put_back_with_all_that_it_refers_to() {
     put(from.path(), "c1", child.as_bytes());
     put(from.path(), "t9", file("t9", "t9", None, 1).as_bytes());
     fs::write(from.path().join("auth.json"), "secret").expect("it can be written");
-    let taken = take(from.path(), "t2", VERSION, 41, &nothing_known()).expect("it fits together");
-    assert_eq!(
-        (taken.manifest.files.len(), taken.manifest.revision),
-        (3, 41)
-    );
+    let taken = take(from.path(), "t2", VERSION, None).expect("it fits together");
+    assert_eq!(taken.manifest.files.len(), 3);
+    assert_eq!(taken.lines, fork.as_bytes());
 
     let to = home();
     restore(&taken.manifest, &stored(&taken), VERSION, to.path()).expect("it is whole");
@@ -92,11 +86,13 @@ fn a_thread_is_put_back_with_all_that_it_refers_to() {
 fn only_what_is_new_is_to_be_stored() {
     let from = home();
     put(from.path(), "t1", file("t1", "t1", None, 2_000).as_bytes());
-    let first = take(from.path(), "t1", VERSION, 1, &nothing_known()).expect("it is there");
+    let first = take(from.path(), "t1", VERSION, None).expect("it is there");
     put(from.path(), "t1", file("t1", "t1", None, 2_001).as_bytes());
-    let second = take(from.path(), "t1", VERSION, 2, &first.manifest.names()).expect("it is there");
+    let second = take(from.path(), "t1", VERSION, Some(&first.manifest)).expect("it is there");
     assert!(first.new.len() > 3);
     assert_eq!(second.new.len(), 1);
+    let grown = file("t1", "t1", None, 2_001).split_off(file("t1", "t1", None, 2_000).len());
+    assert_eq!(second.lines, grown.as_bytes());
     let mut all = stored(&first);
     all.extend(stored(&second));
     let to = home();
@@ -107,7 +103,7 @@ fn only_what_is_new_is_to_be_stored() {
 fn another_version_a_lost_segment_and_a_damaged_one_are_told_apart() {
     let from = home();
     put(from.path(), "t1", file("t1", "t1", None, 400).as_bytes());
-    let taken = take(from.path(), "t1", VERSION, 1, &nothing_known()).expect("it is there");
+    let taken = take(from.path(), "t1", VERSION, None).expect("it is there");
     let all = stored(&taken);
     let to = home();
     let refused = |manifest: &Manifest, segments: &BTreeMap<String, Bytes>, version: &str| {
@@ -140,7 +136,7 @@ fn another_version_a_lost_segment_and_a_damaged_one_are_told_apart() {
 #[test]
 fn what_is_not_there_is_no_checkpoint() {
     let from = home();
-    let take = |thread: &str| take(from.path(), thread, VERSION, 1, &nothing_known());
+    let take = |thread: &str| take(from.path(), thread, VERSION, None);
     assert!(matches!(take("t1"), Err(TakeError::NothingThere { .. })));
     // A head that is being written.
     let whole = file("t1", "t1", None, 0);
@@ -182,7 +178,7 @@ fn links_lead_nowhere() {
         &one.path().join(DAY).join("rollout-x-t1.jsonl"),
     );
     for from in [all, one] {
-        let taken = take(from.path(), "t1", VERSION, 1, &nothing_known());
+        let taken = take(from.path(), "t1", VERSION, None);
         assert!(matches!(taken, Err(TakeError::NothingThere { .. })));
     }
 }
@@ -197,7 +193,7 @@ proptest! {
         let from = home();
         let path = put(from.path(), "t1", &whole.as_bytes()[..cut]);
         let kept = whole[..cut].rfind('\n').map_or(0, |at| at + 1);
-        match take(from.path(), "t1", VERSION, 1, &nothing_known()) {
+        match take(from.path(), "t1", VERSION, None) {
             Err(error) => {
                 prop_assert!(matches!(error, TakeError::NothingThere { .. }), "{}", error);
                 prop_assert_eq!(kept, 0);
@@ -209,7 +205,7 @@ proptest! {
                 prop_assert_eq!(&found, &whole[..kept]);
                 // What is written later changes nothing of what is full.
                 put(from.path(), "t1", whole.as_bytes());
-                let later = take(from.path(), "t1", VERSION, 2, &taken.manifest.names()).expect("it is whole");
+                let later = take(from.path(), "t1", VERSION, Some(&taken.manifest)).expect("it is whole");
                 let segments = |manifest: &Manifest| manifest.files[0].segments.clone();
                 let (before, after) = (segments(&taken.manifest), segments(&later.manifest));
                 prop_assert_eq!(&before[..before.len() - 1], &after[..before.len() - 1]);
