@@ -393,6 +393,7 @@ fn engine_settings(settings: &Settings) -> core::Settings {
                 allowed_domains: domains.clone(),
             },
         },
+        subagents: matches!(settings.harness, HarnessSettings::Codex { .. }),
         ..core::Settings::default()
     }
 }

@@ -5,7 +5,10 @@ use super::out::{CliError, codes};
 use crate::engine::embedded::Embedded;
 use crate::engine::ids::{Kind, SessionId, could_be_prefix, well_formed};
 use crate::engine::ports::{Deployment, Matches, Named};
-use crate::engine::read::SessionRead;
+use crate::engine::read::{ListQuery, SessionRead};
+
+/// Subagents that are looked at at once.
+const PAGE: usize = 100;
 
 /// Candidates that an error about an ambiguous prefix lists.
 const SHOWN: usize = 5;
@@ -43,6 +46,34 @@ pub async fn turn(of: &dyn Deployment, session: &str, typed: &str) -> Result<Str
 /// As for Sessions.
 pub async fn artifact(of: &dyn Deployment, session: &str, typed: &str) -> Result<String, CliError> {
     whole(of, Named::Artifact(session), typed).await
+}
+
+/// The subagent that `typed` names in a Session.
+///
+/// # Errors
+/// As for Sessions.
+pub async fn subagent(of: &dyn Deployment, session: &str, typed: &str) -> Result<String, CliError> {
+    let full = with_prefix(Kind::Subagent, typed);
+    if well_formed(Kind::Subagent, &full) || (of.has_other_ids() && typed.contains('_')) {
+        return Ok(full);
+    }
+    if !could_be_prefix(Kind::Subagent, &full) {
+        return Err(no_id(Kind::Subagent, typed));
+    }
+    let mut matches = Matches::default();
+    let mut query = ListQuery {
+        limit: PAGE,
+        ..ListQuery::default()
+    };
+    loop {
+        let page = of.list_subagents(session, &query).await?;
+        let ids = page.data.into_iter().map(|subagent| subagent.id);
+        matches.found.extend(ids.filter(|id| id.starts_with(&full)));
+        match page.last_id {
+            Some(last) if page.has_more => query.after = Some(last),
+            _ => return one(matches, &full, "subagent"),
+        }
+    }
 }
 
 async fn whole(of: &dyn Deployment, named: Named<'_>, typed: &str) -> Result<String, CliError> {

@@ -49,6 +49,8 @@ pub struct Settings {
     pub isolation: Isolation,
     /// What they may reach, when the request does not say.
     pub network: Network,
+    /// The harness can work with subagents.
+    pub subagents: bool,
 }
 
 impl Default for Settings {
@@ -62,6 +64,7 @@ impl Default for Settings {
             recovery: Recovery::Continue,
             isolation: Isolation::Sandbox,
             network: Network::Disabled,
+            subagents: false,
         }
     }
 }

@@ -23,7 +23,7 @@ use super::view;
 use super::writing::Writing;
 use crate::api::{
     Agent, AgentCreateParams, AgentSession, AgentUpdateParams, Event, InputEvent, Item, Page,
-    SessionArtifact, SessionCreateParams, SessionStatus, SessionUpdateParams,
+    SessionArtifact, SessionCreateParams, SessionStatus, SessionUpdateParams, Subagent,
 };
 
 /// Without a ring, a Session is looked at this often.
@@ -187,6 +187,23 @@ impl Deployment for Embedded {
         let read = self.read(session).await?;
         let turn = self.turn_number(&read, turn)?;
         Ok(self.core.list_items(&read, turn, query).await?)
+    }
+
+    async fn list_subagents(&self, session: &str, query: &ListQuery) -> Told<Page<Subagent>> {
+        let read = self.read(session).await?;
+        Ok(self.core.list_subagents(&read, query).await?)
+    }
+
+    async fn list_subagent_items(
+        &self,
+        session: &str,
+        subagent: &str,
+        query: &ListQuery,
+    ) -> Told<Page<Item>> {
+        let read = self.read(session).await?;
+        let number = self.core.subagent_number(&read, subagent)?;
+        let items = self.core.list_subagent_items(&read, number, None, query);
+        Ok(items.await?)
     }
 
     async fn list_artifacts(

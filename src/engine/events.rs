@@ -258,6 +258,9 @@ impl Telling<'_> {
                 self.added(event_id, *i, ended).await?
             }
             Entry::Done { i } => self.done(event_id, *i).await?,
+            Entry::Subagent { n, s } => {
+                Some(self.core.subagent_event(read, event_id, *n, *s).await?)
+            }
             Entry::Environment { s, t, w } => Some(environment::event(
                 &read.id,
                 environment_id(read),

@@ -15,6 +15,7 @@ use super::ports::{BlobScope, BlobSource, CaptureLimits, Environment, LeftOut};
 use super::run::{Live, Stop};
 use super::session::ActiveTurn;
 use super::settle::{CALLS_PER_COMMIT, Ending, close_some_calls, end_turn, pause_turn};
+use super::subagent::Closing;
 use super::turn::{Capture, Failure};
 
 /// Artifact rows that fit the commit that ends the Turn; more are stored before it and become visible with it.
@@ -36,10 +37,13 @@ impl Live {
             return self.nothing_left().await;
         };
         // The end closes open calls, and has to read them for that.
-        let opens = last_ops.iter().any(|op| matches!(op, Op::Function { .. }));
-        if opens || !turn.calls.is_empty() {
+        let opens = last_ops
+            .iter()
+            .any(|op| matches!(op, Op::Function { .. } | Op::Subagent(_)));
+        if opens || !turn.calls.is_empty() || !turn.subagents.is_empty() {
             self.commit_ops(std::mem::take(&mut last_ops)).await?;
         }
+        self.close_subagents(Closing::WithTurn).await?;
         let (capture, artifacts) = self.capture(turn.number, environment.clone()).await?;
         // Whoever only looked for outputs may have found that all files are gone: that is told now, or never.
         let seen = environment.map(|environment| environment.seen(&self.loaded.head));
@@ -107,6 +111,7 @@ impl Live {
     /// The Turn waits for a client. `true`: the answers came meanwhile, or it was cancelled, and the Run goes on.
     pub(super) async fn pause(&mut self, last_ops: Vec<Op>) -> Result<bool, Stop> {
         self.commit_ops(last_ops).await?;
+        self.close_subagents(Closing::WithTurn).await?;
         let Some(attending) = self.attending(&[]).await? else {
             return self.nothing_left().await;
         };

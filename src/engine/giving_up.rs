@@ -6,6 +6,7 @@ use super::draft::Draft;
 use super::error::EngineError;
 use super::ids::SessionId;
 use super::settle::{CALLS_PER_COMMIT, Ending, close_some_calls, end_turn};
+use super::subagent::{self, Closing};
 use super::turn::{Capture, Failure};
 
 impl Dispatcher {
@@ -22,6 +23,12 @@ impl Dispatcher {
         let mut draft = Draft::of(session, loaded, self.core.clock.now_ms());
         if turn.calls.len() > CALLS_PER_COMMIT {
             close_some_calls(&mut draft, &attending);
+            self.seal(draft).await?;
+            return Ok(false);
+        }
+        if !turn.subagents.is_empty() {
+            let open = self.core.open_subagents(session, &loaded.head).await?;
+            subagent::close(&mut draft, &open, Closing::Lost);
             self.seal(draft).await?;
             return Ok(false);
         }

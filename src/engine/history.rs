@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::core::{Core, decode};
 use super::error::EngineError;
@@ -326,7 +326,8 @@ async fn inputs_of(
             ItemBody::Message { .. }
             | ItemBody::Reasoning { .. }
             | ItemBody::Call { .. }
-            | ItemBody::Function { .. } => None,
+            | ItemBody::Function { .. }
+            | ItemBody::FromAgent { .. } => None,
         })
         .collect();
     let partition = keys::session_partition(session);
@@ -398,6 +399,12 @@ async fn past_of(core: &Core, scope: &BlobScope, body: ItemBody) -> Result<Past,
         } => {
             let arguments = as_text(core.fetch(scope, &arguments).await?);
             called(call_id, name, arguments, (status, background))
+        }
+        ItemBody::FromAgent { text, .. } => {
+            let text = as_text(core.fetch(scope, &text).await?);
+            Past::User {
+                content: vec![json!({"type": "input_text", "text": text})],
+            }
         }
         // Handled by the caller, which has the inputs.
         ItemBody::User { .. } | ItemBody::FunctionOutput { .. } => Past::User {
@@ -478,7 +485,6 @@ pub fn as_list(value: Value) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use serde_json::json;
 
     use super::*;
 

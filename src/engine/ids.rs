@@ -52,6 +52,10 @@ pub enum Kind {
     FunctionCall,
     /// `fco_`, a function call's output item
     FunctionOutput,
+    /// `sac_`, an item of work shared among agents
+    SubagentCall,
+    /// `sub_`, a subagent
+    Subagent,
     /// `evt_`, one public event
     Event,
     /// `rcpt_`, a receipt
@@ -94,6 +98,8 @@ impl Kind {
             Kind::Command => "cmd_",
             Kind::FunctionCall => "fc_",
             Kind::FunctionOutput => "fco_",
+            Kind::SubagentCall => "sac_",
+            Kind::Subagent => "sub_",
             Kind::Event => "evt_",
             Kind::Receipt => "rcpt_",
             Kind::Delivery => "dlv_",

@@ -86,6 +86,9 @@ pub enum ItemBody {
         /// Its working directory.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cwd: Option<String>,
+        /// What it does to other agents, if it is a call of that kind.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        delegates: Option<Box<Delegation>>,
         /// Where it is.
         #[serde(flatten)]
         state: CallState,
@@ -113,9 +116,73 @@ pub enum ItemBody {
         /// The accepted input.
         input: u64,
     },
+    /// What another agent of the Session told the one whose Item this is.
+    FromAgent {
+        /// Who told it: a subagent's number, or 0 for the root agent.
+        from: u64,
+        /// In its words.
+        text: Body,
+    },
 }
 
-/// Row `item/<n>`.
+/// What a call does to other agents.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum Delegation {
+    /// It starts one.
+    Create {
+        /// What that is told.
+        text: Body,
+        /// The model that was asked for, if one was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        model: Option<String>,
+        /// The effort that was asked for, if any was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        effort: Option<String>,
+    },
+    /// It tells one something.
+    Send {
+        /// Which one. Its id; what the agent called it if there is none of that name.
+        to: String,
+        /// What it is told.
+        text: Body,
+    },
+    /// It has one go on that was closed.
+    Resume {
+        /// Which one.
+        to: String,
+    },
+    /// It waits for some.
+    Wait {
+        /// Which ones.
+        to: Vec<String>,
+    },
+    /// It interrupts one.
+    Interrupt {
+        /// Which one.
+        to: String,
+    },
+    /// It closes one.
+    Close {
+        /// Which one.
+        to: String,
+    },
+}
+
+impl Delegation {
+    /// What is told to somebody.
+    pub fn text(&self) -> Option<&Body> {
+        match self {
+            Delegation::Create { text, .. } | Delegation::Send { text, .. } => Some(text),
+            Delegation::Resume { .. }
+            | Delegation::Wait { .. }
+            | Delegation::Interrupt { .. }
+            | Delegation::Close { .. } => None,
+        }
+    }
+}
+
+/// Row `item/<n>`, or `subagent-item/<subagent>/<n>`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ItemRow {
     /// The Turn it belongs to.
@@ -140,8 +207,13 @@ impl ItemBody {
     /// Which prefix its id has.
     pub fn id_kind(&self) -> Kind {
         match self {
-            ItemBody::User { .. } | ItemBody::Message { .. } => Kind::Message,
+            ItemBody::User { .. } | ItemBody::Message { .. } | ItemBody::FromAgent { .. } => {
+                Kind::Message
+            }
             ItemBody::Reasoning { .. } => Kind::Reasoning,
+            ItemBody::Call {
+                delegates: Some(_), ..
+            } => Kind::SubagentCall,
             ItemBody::Call { .. } => Kind::Command,
             ItemBody::Function { .. } => Kind::FunctionCall,
             ItemBody::FunctionOutput { .. } => Kind::FunctionOutput,
@@ -156,7 +228,8 @@ impl ItemBody {
             ItemBody::User { .. }
             | ItemBody::Message { .. }
             | ItemBody::Reasoning { .. }
-            | ItemBody::FunctionOutput { .. } => true,
+            | ItemBody::FunctionOutput { .. }
+            | ItemBody::FromAgent { .. } => true,
         }
     }
 }

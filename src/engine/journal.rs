@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::subagent::SubagentState;
 use crate::api::{EnvironmentStatus, SessionStatus, TurnStatus};
 
 /// One public event. It carries the little that its row may no longer say by the time it is read.
@@ -31,6 +32,13 @@ pub enum Entry {
     Done {
         /// Item number.
         i: u64,
+    },
+    /// Something is told of a subagent.
+    Subagent {
+        /// Its number.
+        n: u64,
+        /// What.
+        s: SubagentState,
     },
     /// The environment was seen to be in another state.
     Environment {

@@ -2,6 +2,7 @@
 
 use super::ids::{SessionId, sha256_hex};
 use super::ports::{Key, Principal};
+use super::subagent;
 
 /// Shards of each agenda group: enough partitions for a busy DynamoDB table, few enough to look at all of them.
 pub const AGENDA_SHARDS: u32 = 4;
@@ -97,14 +98,52 @@ pub fn input_end(n: u64) -> String {
     numbered("end/", n, 10)
 }
 
-/// `turn/<n>`
+/// `turn/<n>`, or `subagent-turn/<subagent>/<n>`
 pub fn turn(n: u64) -> String {
-    numbered("turn/", n, 10)
+    match subagent::split(n) {
+        None => numbered("turn/", n, 10),
+        Some(at) => within(SUBAGENT_TURN, at),
+    }
 }
 
-/// `item/<n>`
+/// `item/<n>`, or `subagent-item/<subagent>/<n>`
 pub fn item(n: u64) -> String {
-    numbered("item/", n, 10)
+    match subagent::split(n) {
+        None => numbered("item/", n, 10),
+        Some(at) => within(SUBAGENT_ITEM, at),
+    }
+}
+
+/// `subagent/<n>`
+pub fn subagent(n: u64) -> String {
+    numbered("subagent/", n, 10)
+}
+
+/// What the sort key of a subagent's Turn begins with.
+pub const SUBAGENT_TURN: &str = "subagent-turn/";
+/// What the sort key of a subagent's Item begins with.
+pub const SUBAGENT_ITEM: &str = "subagent-item/";
+
+fn within(prefix: &str, (subagent, n): (u64, u64)) -> String {
+    let before = numbered(prefix, subagent, 10);
+    numbered(&[&before, "/"].concat(), n, 10)
+}
+
+/// The number of a Turn's sort key, whosever it is.
+pub fn parse_turn(sort: &str) -> Option<u64> {
+    number(sort, "turn/").or_else(|| number_within(sort, SUBAGENT_TURN))
+}
+
+/// The number of an Item's sort key, whosever it is.
+pub fn parse_item(sort: &str) -> Option<u64> {
+    number(sort, "item/").or_else(|| number_within(sort, SUBAGENT_ITEM))
+}
+
+fn number_within(sort: &str, prefix: &str) -> Option<u64> {
+    let (of, n) = sort.strip_prefix(prefix)?.split_once('/')?;
+    let of: u64 = of.parse().ok()?;
+    let (of, n) = (u32::try_from(of).ok()?, n.parse::<u32>().ok()?);
+    Some(subagent::within(of.into(), n.into()))
 }
 
 /// `journal/<revision>`

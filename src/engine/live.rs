@@ -56,7 +56,9 @@ impl Place {
             match op {
                 Op::Took(inputs) => items += inputs.iter().filter(unseen).count() as u64,
                 Op::Item(_) | Op::Function { .. } | Op::Began { .. } => outputs += 1,
+                Op::Heard { .. } => items += 1,
                 Op::Ended(..)
+                | Op::Subagent(_)
                 | Op::ModelCall(_)
                 | Op::Opened { .. }
                 | Op::Troubled(_)

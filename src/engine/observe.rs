@@ -4,12 +4,14 @@ use super::checkpoint;
 use super::draft::Draft;
 use super::environment::{self, Trouble};
 use super::input::Body;
-use super::item::{CallState, ItemBody, ItemRow};
+use super::item::{Delegation, ItemBody, ItemRow};
 use super::journal::Entry;
 use super::keys;
 use super::open_call::{MAX_OPEN_CALLS, OpenCall};
 use super::ports::{Checkpoint, Claim, ModelUsage};
 use super::settle::{add_item, add_user_item, deliver_input};
+use super::subagent::{self, SubagentRows};
+use super::subagents::call_body;
 use crate::api::CallStatus;
 
 /// One thing that was seen, with its large bodies stored.
@@ -36,6 +38,17 @@ pub enum Op {
         claim: Claim,
         /// Its arguments, stored.
         arguments: Body,
+        /// What it does to other agents.
+        delegates: Option<Box<Delegation>>,
+    },
+    /// Rows of a subagent.
+    Subagent(Box<SubagentRows>),
+    /// A subagent told the agent something.
+    Heard {
+        /// Its number.
+        from: u64,
+        /// In its words.
+        text: Body,
     },
     /// A claimed tool call ended: its Item's number and final row.
     Ended(u64, Box<ItemRow>),
@@ -65,15 +78,12 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
             made_progress(draft);
         }
         Op::Function { .. } => called(draft, op, turn),
-        Op::Began { claim, arguments } => {
-            let body = ItemBody::Call {
-                call_id: claim.call_id.clone(),
-                tool: claim.name.clone(),
-                arguments: arguments.clone(),
-                command: claim.command.clone(),
-                cwd: claim.cwd.clone(),
-                state: CallState::Running,
-            };
+        Op::Began {
+            claim,
+            arguments,
+            delegates,
+        } => {
+            let body = call_body(claim.clone(), arguments.clone(), delegates.clone());
             let item = add_output(draft, turn, body);
             if let Some(active) = &mut draft.head.turn {
                 active.running.push(item);
@@ -81,11 +91,32 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
         }
         Op::Ended(item, row) => {
             draft.put(keys::item(*item), row.as_ref());
-            draft.note(Entry::Done { i: *item });
+            if subagent::of(*item) == 0 {
+                draft.note(Entry::Done { i: *item });
+            }
             if let Some(active) = &mut draft.head.turn {
                 active.running.retain(|running| running != item);
             }
             made_progress(draft);
+        }
+        Op::Subagent(rows) => {
+            rows.put(draft);
+            if rows.item.is_some() {
+                made_progress(draft);
+            }
+        }
+        Op::Heard { from, text } => {
+            let body = ItemBody::FromAgent {
+                from: *from,
+                text: text.clone(),
+            };
+            let row = ItemRow {
+                turn,
+                output_index: None,
+                at_ms: draft.now_ms,
+                body,
+            };
+            add_item(draft, &row);
         }
         Op::ModelCall(usage) => {
             if let Some(active) = &mut draft.head.turn {

@@ -17,6 +17,7 @@ mod model_input;
 mod operator;
 mod secrets;
 mod store;
+mod subagent;
 mod surroundings;
 mod workspace;
 
@@ -33,5 +34,6 @@ pub use model_input::*;
 pub use operator::*;
 pub use secrets::*;
 pub use store::*;
+pub use subagent::*;
 pub use surroundings::*;
 pub use workspace::*;

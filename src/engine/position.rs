@@ -42,7 +42,8 @@ impl Written {
             ItemBody::User { .. }
             | ItemBody::Call { .. }
             | ItemBody::Function { .. }
-            | ItemBody::FunctionOutput { .. } => None,
+            | ItemBody::FunctionOutput { .. }
+            | ItemBody::FromAgent { .. } => None,
         }
     }
 }
@@ -143,6 +144,7 @@ impl Position {
             | Entry::Created
             | Entry::Session { .. }
             | Entry::Done { .. }
+            | Entry::Subagent { .. }
             | Entry::Environment { .. }
             | Entry::Reset { .. } => ahead = self.ahead,
         }

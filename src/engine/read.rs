@@ -11,6 +11,7 @@ use super::ports::{Key, Range, Record};
 use super::receipt::ReceiptRow;
 use super::session::Head;
 use super::sessions::Config;
+use super::subagent;
 use super::turn::TurnRow;
 use super::view;
 use crate::api::{Agent, AgentSession, Item, Metadata, Page, SessionArtifact, SessionStatus, Turn};
@@ -306,7 +307,11 @@ impl Core {
     ) -> Result<Page<Item>, EngineError> {
         let after = match &query.after {
             None => None,
-            Some(id) => Some(keys::item(item_number(&read.id, id)?)),
+            // What a subagent did is in its own list.
+            Some(id) => match item_number(&read.id, id)? {
+                number if subagent::of(number) == 0 => Some(keys::item(number)),
+                _ => return Err(EngineError::not_found("item", id)),
+            },
         };
         let mut cursor = Cursor::new(keys::session_partition(&read.id), "item/", after, query);
         if let Some(number) = turn {
@@ -360,7 +365,8 @@ impl Core {
             ItemBody::Message { .. }
             | ItemBody::Reasoning { .. }
             | ItemBody::Call { .. }
-            | ItemBody::Function { .. } => None,
+            | ItemBody::Function { .. }
+            | ItemBody::FromAgent { .. } => None,
         };
         let inputs: Vec<u64> = rows.iter().filter_map(|(_, row)| shown(row)).collect();
         let mut input_rows = self
@@ -372,7 +378,7 @@ impl Core {
         for (number, row) in &rows {
             let input = shown(row).and_then(|_| input_rows.next());
             items.push(
-                self.item_view(&read.id, &scope, *number, row, input.as_ref())
+                self.item_view(read, &scope, *number, row, input.as_ref())
                     .await?,
             );
         }
@@ -470,6 +476,7 @@ pub fn item_number(session: &SessionId, id: &str) -> Result<u64, EngineError> {
         Kind::Command,
         Kind::FunctionCall,
         Kind::FunctionOutput,
+        Kind::SubagentCall,
     ]
     .into_iter()
     .find_map(|kind| ids::number_of(kind, session, id))
@@ -516,7 +523,7 @@ impl Cursor {
     }
 
     /// Only rows within these bounds, too.
-    fn narrow(&mut self, from: String, until: Option<String>) {
+    pub(super) fn narrow(&mut self, from: String, until: Option<String>) {
         if self.from < from {
             self.from = from;
         }

@@ -27,6 +27,17 @@ pub struct Counters {
     /// Next Item.
     #[serde(rename = "m")]
     pub item: u64,
+    /// Next subagent.
+    #[serde(rename = "s", default = "first", skip_serializing_if = "is_first")]
+    pub subagent: u64,
+}
+
+fn first() -> u64 {
+    1
+}
+
+fn is_first(n: &u64) -> bool {
+    *n == 1
 }
 
 impl Default for Counters {
@@ -35,6 +46,7 @@ impl Default for Counters {
             input: 1,
             turn: 1,
             item: 1,
+            subagent: 1,
         }
     }
 }
@@ -90,6 +102,9 @@ pub struct ActiveTurn {
     /// Items of tool calls that were claimed and are not known to be over.
     #[serde(rename = "r", default, skip_serializing_if = "Vec::is_empty")]
     pub running: Vec<u64>,
+    /// Subagents that are not over.
+    #[serde(rename = "g", default, skip_serializing_if = "Vec::is_empty")]
+    pub subagents: Vec<u64>,
     /// Claims since the Turn last made progress.
     #[serde(rename = "a", default, skip_serializing_if = "is_zero32")]
     pub attempts: u32,
@@ -125,6 +140,7 @@ impl ActiveTurn {
             cancel: None,
             calls: Vec::new(),
             running: Vec::new(),
+            subagents: Vec::new(),
             attempts: 0,
             not_before_ms: 0,
             unheard: 0,
@@ -376,6 +392,7 @@ mod tests {
     use super::*;
     use crate::engine::open_call::{MAX_OPEN_CALLS, short_hash};
     use crate::engine::ports::ExecutionId;
+    use crate::engine::subagent::{MAX_OPEN_SUBAGENTS, within};
 
     #[test]
     fn an_idle_session_owes_nothing() {
@@ -448,6 +465,10 @@ mod tests {
         turn.begun = true;
         turn.cancel = Some(99_999);
         turn.running = vec![99_999];
+        for open in 0..MAX_OPEN_SUBAGENTS as u64 {
+            turn.subagents.push(9_000 + open);
+            turn.running.push(within(9_000 + open, 99_999));
+        }
         turn.attempts = 99;
         turn.not_before_ms = 1_800_000_000_000;
         turn.unheard = 99;
@@ -469,6 +490,7 @@ mod tests {
             input: 99_999,
             turn: 99_999,
             item: 999_999,
+            subagent: 9_999,
         };
         head.agenda = Agenda {
             execute: Some(1_800_000_000_000),

@@ -17,6 +17,7 @@ use super::ports::{
 use super::receipt::{CreateReceipt, Outcome};
 use super::session::Head;
 use super::start_files::StartFile;
+use super::subagent::MAX_OPEN_SUBAGENTS;
 use crate::api::{
     AgentTool, InputEvent, MessageInput, Metadata, Secret, SessionAgent, SessionCreateParams,
     SessionUpdateParams, canonical_json,
@@ -226,7 +227,7 @@ impl Core {
                 "agent_id or agent.model is required",
             ));
         }
-        check_tools(&agent)?;
+        self.check_agent(&agent)?;
         Ok(agent)
     }
 
@@ -268,13 +269,37 @@ impl Core {
             if let Some(given) = params.agent.clone() {
                 let mut agent = (*config.agent).clone();
                 agent.update(given);
-                check_tools(&agent)?;
+                self.check_agent(&agent)?;
                 config.agent = Arc::new(agent);
             }
             draft.put(keys::CONFIG.to_owned(), &config);
             Ok(())
         })
         .await
+    }
+
+    /// What this deployment can't do is refused by name, not ignored.
+    fn check_agent(&self, agent: &SessionAgent) -> Result<(), EngineError> {
+        check_tools(agent)?;
+        let multi_agent = &agent.multi_agent;
+        if !multi_agent.enabled {
+            return Ok(());
+        }
+        if !self.settings.subagents {
+            return Err(EngineError::invalid(
+                "agent.multi_agent.enabled",
+                "subagents are served with the harness codex, and not with the one that works here",
+            ));
+        }
+        let most = MAX_OPEN_SUBAGENTS as u64;
+        if multi_agent.max_concurrent_subagents > Some(most) {
+            let message = format!("at most {most} subagents may work at once");
+            return Err(EngineError::invalid(
+                "agent.multi_agent.max_concurrent_subagents",
+                message,
+            ));
+        }
+        Ok(())
     }
 
     /// Deletes a Session: after this answers it is gone for every reader, and no late write succeeds (I14). Its rows, bytes and
@@ -390,7 +415,6 @@ pub(super) fn variables(value: &Secret) -> Option<BTreeMap<String, String>> {
     serde_json::from_str(value.reveal()).ok()
 }
 
-/// What this deployment can't do is refused by name, not ignored.
 fn check_tools(agent: &SessionAgent) -> Result<(), EngineError> {
     for (at, tool) in agent.tools.iter().enumerate() {
         if !matches!(tool, AgentTool::Function(_)) {
@@ -400,12 +424,6 @@ fn check_tools(agent: &SessionAgent) -> Result<(), EngineError> {
                 message,
             ));
         }
-    }
-    if agent.multi_agent.enabled {
-        return Err(EngineError::invalid(
-            "agent.multi_agent.enabled",
-            "subagents are not served here",
-        ));
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use super::journal::Entry;
 use super::keys;
 use super::open_call::OpenCall;
 use super::session::{ActiveTurn, Pending, QueuedTurn};
+use super::subagent;
 use super::turn::{Capture, Failure, TurnEvent, TurnRefusal, TurnRow, next as next_turn};
 use crate::api::{CallStatus, TurnStatus};
 
@@ -36,7 +37,7 @@ impl Attending {
         turn.calls
             .iter()
             .map(|call| call.item)
-            .chain(turn.running.iter().copied())
+            .chain(turn.running.iter().copied().filter(of_root))
             .collect()
     }
 
@@ -217,9 +218,15 @@ pub fn mark_unknown(draft: &mut Draft, attending: &Attending, turn: &ActiveTurn)
         }
     }
     if let Some(turn) = &mut draft.head.turn {
-        turn.running.clear();
+        // What subagents were doing is closed with them.
+        turn.running.retain(|number| !of_root(number));
     }
     marked
+}
+
+/// Whether an Item of this number is the root agent's.
+fn of_root(number: &u64) -> bool {
+    subagent::of(*number) == 0
 }
 
 /// Function calls whose Turn ends: they stay in the history, closed without an answer.

@@ -201,6 +201,12 @@ pub(super) fn as_begun(mut item: Item, ended: bool) -> Item {
             command.output = None;
             command.duration_ms = None;
         }
+        Item::CreateSubagentCall(call) => call.status = CallStatus::InProgress,
+        Item::SendSubagentInputCall(call) => call.status = CallStatus::InProgress,
+        Item::WaitForSubagentsCall(call) => call.status = CallStatus::InProgress,
+        Item::ResumeSubagentCall(call)
+        | Item::InterruptSubagentCall(call)
+        | Item::CloseSubagentCall(call) => call.status = CallStatus::InProgress,
         // Whoever is told of a call that waits answers it.
         Item::FunctionCall(call) if !ended => call.status = CallStatus::InProgress,
         _ => {}

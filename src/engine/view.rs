@@ -9,10 +9,13 @@ use super::ids::{self, Kind, SessionId};
 use super::input::{Body, InputRow, NoOp, Submission};
 use super::item::{CallState, ItemBody, ItemRow};
 use super::ports::{BlobScope, FunctionAnswer, ModelUsage, Network};
+use super::read::SessionRead;
 use super::receipt::Outcome;
 use super::session::{ActiveTurn, Head};
 use super::sessions::Config;
+use super::shared;
 use super::start_files::StartFile;
+use super::subagent;
 use super::turn::TurnRow;
 use crate::api::{
     AgentSession, ArtifactObject, Became, CallStatus, CommandExecutionItem, Environment,
@@ -68,7 +71,10 @@ pub fn turn(session: &SessionId, config: &Config, number: u64, row: &TurnRow) ->
         session_id: session.to_string(),
         started_at: row.started_ms.map(|ms| ms / 1000),
         status: row.status,
-        subagent_id: None,
+        subagent_id: match subagent::of(number) {
+            0 => None,
+            subagent => Some(ids::derived(Kind::Subagent, session, subagent)),
+        },
         usage: row.usage.map(usage),
         prompt_cache_options: None,
     }
@@ -198,12 +204,13 @@ impl Core {
     /// An Item's row as its resource. `input` is the row of the input that it shows, if it shows one.
     pub(super) async fn item_view(
         &self,
-        session: &SessionId,
+        read: &SessionRead,
         scope: &BlobScope,
         number: u64,
         row: &ItemRow,
         input: Option<&InputRow>,
     ) -> Result<Item, EngineError> {
+        let session = &read.id;
         let id = ids::derived(row.body.id_kind(), session, number);
         let turn_id = turn_id(session, row.turn);
         let text = async |body: &Body| self.fetch(scope, body).await.map(as_text);
@@ -245,6 +252,26 @@ impl Core {
                     .collect(),
                 turn_id,
             }),
+            ItemBody::FromAgent { from, text: body } => {
+                let text = text(body).await?;
+                shared::message(read, number, id, (*from, text), turn_id)
+            }
+            ItemBody::Call {
+                delegates: Some(delegates),
+                state,
+                ..
+            } => {
+                let told = match delegates.text() {
+                    Some(body) => Some(text(body).await?),
+                    None => None,
+                };
+                let status = match state {
+                    CallState::Running => CallStatus::InProgress,
+                    CallState::Done { status, .. } => *status,
+                    CallState::Unknown => CallStatus::Incomplete,
+                };
+                shared::call(read, number, id, (delegates, told, status), turn_id)
+            }
             ItemBody::Call {
                 command,
                 cwd,

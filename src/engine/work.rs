@@ -13,7 +13,7 @@ use super::driven::Driven;
 use super::error::EngineError;
 use super::ids::{self, Kind};
 use super::input::Body;
-use super::item::{CallState, ItemBody, ItemRow, Told};
+use super::item::{CallState, Delegation, ItemBody, ItemRow, Told};
 use super::lazy::LazyEnvironment;
 use super::live::Place;
 use super::observe::{Op, apply};
@@ -26,6 +26,8 @@ use super::run::{Leaving, Live, Stop, patiently};
 use super::session::{ActiveTurn, MAX_PENDING};
 use super::settle::{Ending, take_answers};
 use super::start_files::Placing;
+use super::subagent::Closing;
+use super::subagents::{Subagents, call_body};
 use super::turn::Failure;
 use crate::api::TurnStatus;
 
@@ -43,11 +45,12 @@ const CANCEL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a Turn's work leaves behind while it goes on.
 pub(super) struct Desk {
-    ops: Vec<Op>,
+    pub(super) ops: Vec<Op>,
     /// When the oldest gathered operation must be committed.
     flush_at: Option<Instant>,
     /// Claimed tool calls: item number and row as claimed.
-    calls: HashMap<String, (u64, ItemRow)>,
+    pub(super) calls: HashMap<String, (u64, ItemRow)>,
+    pub(super) subagents: Subagents,
     environment: Option<Arc<LazyEnvironment>>,
     /// Rows that the gathered operations come to.
     weight: usize,
@@ -73,7 +76,7 @@ impl Desk {
 }
 
 /// Where a commit stored its last Item.
-struct Placed {
+pub(super) struct Placed {
     item: u64,
     turn: u64,
     output_index: Option<u64>,
@@ -158,6 +161,8 @@ impl Live {
         environment: Option<Arc<LazyEnvironment>>,
     ) -> Result<(Option<Ending>, Vec<Op>), Stop> {
         self.answers_handed = false;
+        // Whoever is open still was with a process that is gone.
+        self.close_subagents(Closing::Lost).await?;
         let (to_engine, from_harness) = mpsc::channel(LINK);
         let (steer, steered) = mpsc::channel(MAX_PENDING + MAX_OPEN_CALLS);
         let (signal, signalled) = watch::channel(Signal::None);
@@ -201,6 +206,7 @@ impl Live {
             ops: Vec::new(),
             flush_at: None,
             calls: HashMap::new(),
+            subagents: Subagents::default(),
             environment,
             weight: 0,
             force_at: None,
@@ -243,7 +249,11 @@ impl Live {
                 said = from_harness.recv() => match said {
                     Some(FromHarness::Saw(seen)) => self.gather(desk, seen).await?,
                     Some(FromHarness::Claim(claim, answer)) => {
-                        self.claim_effect(desk, claim, answer).await?;
+                        self.claim_effect(desk, claim, None, answer).await?;
+                        renew_at = Instant::now() + renew;
+                    }
+                    Some(FromHarness::ClaimAs(claim, answer)) => {
+                        self.claim_as(desk, *claim, answer).await?;
                         renew_at = Instant::now() + renew;
                     }
                     Some(FromHarness::Record(answer)) => {
@@ -427,6 +437,8 @@ impl Live {
                 Some(op) => op,
                 None => return Ok(()),
             },
+            Observation::Subagent { key, news } => return self.of_subagent(desk, key, news).await,
+            Observation::Heard { from, text } => return self.heard(desk, &from, text).await,
             Observation::Delta(delta) => {
                 self.write_live(desk, delta);
                 return Ok(());
@@ -436,7 +448,7 @@ impl Live {
     }
 
     /// A claimed call ended: its final row, with its large bodies stored.
-    async fn tool_ended(
+    pub(super) async fn tool_ended(
         &self,
         desk: &mut Desk,
         call_id: &str,
@@ -487,7 +499,7 @@ impl Live {
         Ok(kept.map(|checkpoint| Op::Checkpoint(Box::new(checkpoint))))
     }
 
-    async fn push(&mut self, desk: &mut Desk, op: Op) -> Result<(), Stop> {
+    pub(super) async fn push(&mut self, desk: &mut Desk, op: Op) -> Result<(), Stop> {
         desk.weight += match &op {
             Op::Took(inputs) => 2 * inputs.len(),
             Op::Opened { .. } | Op::Troubled(_) | Op::ModelCall(_) => 0,
@@ -495,7 +507,10 @@ impl Live {
             | Op::Function { .. }
             | Op::Began { .. }
             | Op::Ended(..)
-            | Op::Checkpoint(_) => 1,
+            | Op::Checkpoint(_)
+            | Op::Heard { .. } => 1,
+            // The subagent's, its Turn's and an Item's.
+            Op::Subagent(_) => 3,
         };
         let settings = &self.worker.core.settings;
         let patience_ms = match op {
@@ -512,35 +527,31 @@ impl Live {
     }
 
     /// Records an effect as claimed, with everything seen before it, and only then lets it happen (I6).
-    async fn claim_effect(
+    pub(super) async fn claim_effect(
         &mut self,
         desk: &mut Desk,
         claim: Claim,
+        delegates: Option<Box<Delegation>>,
         answer: oneshot::Sender<Result<(), Fenced>>,
     ) -> Result<(), Stop> {
         let arguments = self.keep(claim.arguments.clone().into()).await?;
         desk.ops.push(Op::Began {
             claim: claim.clone(),
             arguments: arguments.clone(),
+            delegates: delegates.clone(),
         });
         let Some(placed) = self.flush(desk).await? else {
             return Ok(());
         };
-        let body = ItemBody::Call {
-            call_id: claim.call_id.clone(),
-            tool: claim.name,
-            arguments,
-            command: claim.command,
-            cwd: claim.cwd,
-            state: CallState::Running,
-        };
+        let call_id = claim.call_id.clone();
+        let body = call_body(claim, arguments, delegates);
         let row = ItemRow {
             turn: placed.turn,
             output_index: placed.output_index,
             at_ms: placed.at_ms,
             body,
         };
-        desk.calls.insert(claim.call_id, (placed.item, row));
+        desk.calls.insert(call_id, (placed.item, row));
         // A harness that is gone does not run the effect; the call stays claimed and ends as unknown.
         let _ = answer.send(Ok(()));
         Ok(())
@@ -556,7 +567,7 @@ impl Live {
     }
 
     /// Commits what was gathered, and answers where its last Item is: in that very commit, since others add Items, too.
-    async fn flush(&mut self, desk: &mut Desk) -> Result<Option<Placed>, Stop> {
+    pub(super) async fn flush(&mut self, desk: &mut Desk) -> Result<Option<Placed>, Stop> {
         self.note_environment(desk);
         desk.flush_at = None;
         desk.weight = 0;
@@ -587,7 +598,7 @@ impl Live {
         Ok(Some(placed))
     }
 
-    async fn keep(&self, value: serde_json::Value) -> Result<Body, Stop> {
+    pub(super) async fn keep(&self, value: serde_json::Value) -> Result<Body, Stop> {
         let core = &self.worker.core;
         let scope = core.scope(&self.loaded.head.owner, &self.session);
         patiently(|| core.keep(&scope, value.clone())).await

@@ -13,7 +13,7 @@ use super::refusal::{Answered, Refusal};
 use super::routes::{Call, Route};
 use super::{
     Access, Server, agents, artifacts, body, environments, events, files, metrics, openapi,
-    sessions, transcript, vaults,
+    sessions, subagents, transcript, vaults,
 };
 use crate::api::{ApiError, EXTENSIONS_HEADER, Extension};
 use crate::engine::access::KeyLimits;
@@ -337,14 +337,17 @@ async fn call(call: Call, asked: Asked) -> Answered {
         Call::ListTurns => transcript::turns(asked).await,
         Call::GetTurn => transcript::turn(asked).await,
         Call::ListTurnItems => transcript::turn_items(asked).await,
-        // Nothing here makes any: what there is of them is an empty list.
-        Call::ListTraces | Call::ListSubagents => transcript::none(asked).await,
+        Call::ListTraces => transcript::traces(asked).await,
+        Call::ListSubagents => subagents::list(asked).await,
+        Call::GetSubagent => subagents::get(asked).await,
+        Call::ListSubagentItems => subagents::items(asked).await,
+        Call::ListSubagentTurns => subagents::turns(asked).await,
+        Call::GetSubagentTurn => subagents::turn(asked).await,
+        Call::ListSubagentTurnItems => subagents::turn_items(asked).await,
         Call::ListArtifacts => artifacts::list(asked).await,
         Call::GetArtifact => artifacts::get(asked).await,
         Call::DeleteArtifact => artifacts::delete(asked).await,
         Call::GetArtifactContent => artifacts::content(asked).await,
-        Call::NoSubagent => transcript::no_subagent(asked).await,
-        Call::NoSubagentPage => transcript::no_subagent_page(asked).await,
         Call::CreateFile => files::create(asked).await,
         Call::ListFiles => files::list(asked).await,
         Call::GetFile => files::get(asked).await,

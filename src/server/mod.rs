@@ -24,6 +24,7 @@ mod refusal;
 pub mod routes;
 mod sessions;
 mod stream;
+mod subagents;
 pub mod tls;
 mod transcript;
 mod uses;

@@ -75,8 +75,11 @@ pub enum Call {
     ListTurnItems,
     ListTraces,
     ListSubagents,
-    NoSubagent,
-    NoSubagentPage,
+    GetSubagent,
+    ListSubagentItems,
+    ListSubagentTurns,
+    GetSubagentTurn,
+    ListSubagentTurnItems,
     CreateFile,
     ListFiles,
     GetFile,
@@ -221,8 +224,6 @@ const fn not(verb: Verb, path: &'static str) -> Route {
     }
 }
 
-const NO_SUBAGENTS: &str = "there are none yet: every id is unknown";
-
 const NOT_INSTALLED: &str = "packages, setup commands, skills, plugins, capability directories and desktops are refused by name";
 const NOT_USED: &str = "credentials are kept and not used yet";
 
@@ -293,41 +294,35 @@ pub static ROUTES: &[Route] = &[
         Call::ListTraces,
         "there are none yet: the list is always empty",
     ),
-    partial(
+    served(
         Get,
         "/v1/agents/sessions/{session_id}/subagents",
         Call::ListSubagents,
-        "there are none yet: the list is always empty",
     ),
-    partial(
+    served(
         Get,
         "/v1/agents/sessions/{session_id}/subagents/{subagent_id}",
-        Call::NoSubagent,
-        NO_SUBAGENTS,
+        Call::GetSubagent,
     ),
-    partial(
+    served(
         Get,
         "/v1/agents/sessions/{session_id}/subagents/{subagent_id}/items",
-        Call::NoSubagentPage,
-        NO_SUBAGENTS,
+        Call::ListSubagentItems,
     ),
-    partial(
+    served(
         Get,
         "/v1/agents/sessions/{session_id}/subagents/{subagent_id}/turns",
-        Call::NoSubagentPage,
-        NO_SUBAGENTS,
+        Call::ListSubagentTurns,
     ),
-    partial(
+    served(
         Get,
         "/v1/agents/sessions/{session_id}/subagents/{subagent_id}/turns/{turn_id}",
-        Call::NoSubagent,
-        NO_SUBAGENTS,
+        Call::GetSubagentTurn,
     ),
-    partial(
+    served(
         Get,
         "/v1/agents/sessions/{session_id}/subagents/{subagent_id}/turns/{turn_id}/items",
-        Call::NoSubagentPage,
-        NO_SUBAGENTS,
+        Call::ListSubagentTurnItems,
     ),
     served(
         Get,

@@ -2,7 +2,7 @@
 
 use super::answer::Asked;
 use super::refusal::{Answered, shown};
-use crate::api::{ApiError, Page, Subagent};
+use crate::api::{ApiError, Page, SessionTrace};
 
 pub(super) async fn items(mut asked: Asked) -> Answered {
     let page = asked.query.take_page()?;
@@ -37,26 +37,13 @@ pub(super) async fn turn_items(mut asked: Asked) -> Answered {
     shown(&core.list_items(&read, Some(number), &page).await?)
 }
 
-/// A list of a Session that has nothing in it, and so nothing to continue behind.
-pub(super) async fn none(mut asked: Asked) -> Answered {
+/// Traces: nothing here makes any, so there is nothing to continue behind.
+pub(super) async fn traces(mut asked: Asked) -> Answered {
     let page = asked.query.take_page()?;
     asked.no_more_query()?;
     asked.read().await?;
     match page.after {
         Some(id) => Err(ApiError::not_found(&format!("'{id}'")).into()),
-        None => shown(&Page::<Subagent>::new(Vec::new(), false)),
+        None => shown(&Page::<SessionTrace>::new(Vec::new(), false)),
     }
-}
-
-/// Something of a subagent: a Session has none, so none is found.
-pub(super) async fn no_subagent(mut asked: Asked) -> Answered {
-    asked.no_more_query()?;
-    asked.read().await?;
-    Err(ApiError::not_found(&format!("Subagent '{}'", asked.id(1))).into())
-}
-
-/// The same as a list.
-pub(super) async fn no_subagent_page(mut asked: Asked) -> Answered {
-    asked.query.take_page()?;
-    no_subagent(asked).await
 }

@@ -281,6 +281,7 @@ impl Watch {
             }
             ItemBody::User { .. }
             | ItemBody::Reasoning { .. }
+            | ItemBody::FromAgent { .. }
             | ItemBody::FunctionOutput { .. } => {}
         }
     }

@@ -10,7 +10,7 @@ use super::watching::Watching;
 use super::{Demo, Here, Shared};
 use crate::api::{
     Agent, AgentCreateParams, AgentSession, AgentUpdateParams, Event, InputEvent, Item, Page,
-    SessionArtifact, SessionCreateParams, SessionUpdateParams,
+    SessionArtifact, SessionCreateParams, SessionUpdateParams, Subagent,
 };
 use crate::engine::error::EngineError;
 use crate::engine::ids::{self, Kind};
@@ -249,6 +249,21 @@ impl Deployment for Demo {
             .into_iter()
             .filter_map(|at| here.item(&self.shared, at));
         Ok(Page::new(rows.collect(), more))
+    }
+
+    async fn list_subagents(&self, session: &str, _: &ListQuery) -> Told<Page<Subagent>> {
+        self.shared.find(session)?;
+        Ok(Page::new(Vec::new(), false))
+    }
+
+    async fn list_subagent_items(
+        &self,
+        session: &str,
+        subagent: &str,
+        _: &ListQuery,
+    ) -> Told<Page<Item>> {
+        self.shared.find(session)?;
+        Err(EngineError::not_found("subagent", subagent).into())
     }
 
     async fn list_artifacts(

@@ -18,7 +18,7 @@ use super::watch::Watching;
 use crate::api::{
     Agent, AgentCreateParams, AgentSession, AgentUpdateParams, Delivery, Event, EventCreateParams,
     Extension, InputEvent, Item, Page, RECEIPT_HEADER, Receipt, ReceiptObject, SessionArtifact,
-    SessionCreateParams, SessionUpdateParams, Turn,
+    SessionCreateParams, SessionUpdateParams, Subagent, Turn,
 };
 use crate::backend::outbound::causes;
 use crate::backend::verified::Verified;
@@ -291,6 +291,30 @@ impl Deployment for Remote {
             }
         };
         page.map_err(|failure| in_session(failure, session, "item", query))
+    }
+
+    async fn list_subagents(&self, session: &str, query: &ListQuery) -> Told<Page<Subagent>> {
+        let path = ["agents", "sessions", session, "subagents"];
+        let page = self.page(&path, query, &[]).await;
+        page.map_err(|failure| in_session(failure, session, "subagent", query))
+    }
+
+    async fn list_subagent_items(
+        &self,
+        session: &str,
+        subagent: &str,
+        query: &ListQuery,
+    ) -> Told<Page<Item>> {
+        let path = [
+            "agents",
+            "sessions",
+            session,
+            "subagents",
+            subagent,
+            "items",
+        ];
+        let page = self.page(&path, query, &[]).await;
+        page.map_err(|failure: Failure| failure.about("subagent", subagent))
     }
 
     async fn list_artifacts(

@@ -13,6 +13,7 @@ mod import;
 mod items;
 mod list;
 mod send;
+mod subagents;
 mod turns;
 mod update;
 mod wait;
@@ -43,6 +44,8 @@ pub enum Command {
     Turns(turns::Args),
     /// List a Session's Items: the transcript
     Items(items::Args),
+    /// List a Session's subagents, or the transcript of one
+    Subagents(subagents::Args),
     /// List what changed in a Session, in order
     Events(events::Args),
     /// List the files that a Session's Turns left in /workspace/outputs
@@ -71,6 +74,7 @@ pub async fn run(context: &mut Context, command: Command) -> Result<(), CliError
         Command::Answer(args) => answer::run(context, args).await,
         Command::Turns(args) => turns::run(context, args).await,
         Command::Items(args) => items::run(context, args).await,
+        Command::Subagents(args) => subagents::run(context, args).await,
         Command::Events(args) => events::run(context, args).await,
         Command::Artifacts(args) => artifacts::run(context, args).await,
         Command::Wait(args) => wait::run(context, args).await,

@@ -16,6 +16,7 @@ use crate::engine::keys::{self, Group};
 use crate::engine::ports::Range;
 use crate::engine::session::Head;
 use crate::engine::sessions::Config;
+use crate::engine::subagent;
 
 /// Rows read at once.
 const PAGE_ROWS: usize = 64;
@@ -129,6 +130,13 @@ pub(super) fn is_of(head: &Head, sort: &str) -> bool {
     let below = |prefix: &str, next: u64, key: fn(u64) -> String| {
         keys::number(sort, prefix).is_some_and(|n| n >= 1 && n < next && key(n) == sort)
     };
+    let within = |number: Option<u64>, key: fn(u64) -> String| {
+        number.is_some_and(|number| {
+            let at = subagent::split(number);
+            let given = at.is_some_and(|(of, n)| of < head.next.subagent && n >= 1);
+            given && key(number) == sort
+        })
+    };
     let plain = |rest: &str| {
         !rest.is_empty()
             && rest
@@ -141,6 +149,9 @@ pub(super) fn is_of(head: &Head, sort: &str) -> bool {
         Some(("end", _)) => below("end/", head.next.input, keys::input_end),
         Some(("turn", _)) => below("turn/", head.next.turn, keys::turn),
         Some(("item", _)) => below("item/", head.next.item, keys::item),
+        Some(("subagent", _)) => below("subagent/", head.next.subagent, keys::subagent),
+        Some(("subagent-turn", _)) => within(keys::parse_turn(sort), keys::turn),
+        Some(("subagent-item", _)) => within(keys::parse_item(sort), keys::item),
         Some(("journal", _)) => below("journal/", head.revision + 1, keys::journal),
         Some(("run", _)) => below("run/", head.fence.generation + 1, keys::run),
         Some(("artifact", rest)) => {
@@ -180,12 +191,16 @@ mod tests {
     fn keys_that_nobody_gave_out_are_refused() {
         let mut head = Head::new("o".into(), 1);
         head.next.item = 3;
+        head.next.subagent = 2;
         head.fence.generation = 2;
         head.revision = 7;
         for good in [
             "config",
             "checkpoint",
             "item/0000000002",
+            "subagent/0000000001",
+            "subagent-turn/0000000001/0000000009",
+            "subagent-item/0000000001/0000000001",
             "run/0000000002",
             "journal/000000000007",
             "receipt/0a1b",
@@ -200,6 +215,12 @@ mod tests {
             "item/0000000000",
             "item/2",
             "item/+000000002",
+            "item/4294967297",
+            "subagent/0000000002",
+            "subagent-turn/0000000002/0000000001",
+            "subagent-item/0000000001/0000000000",
+            "subagent-item/0000000000/0000000001",
+            "subagent-item/1/1",
             "run/0000000003",
             "journal/000000000008",
             "artifact/0000000001/00000",

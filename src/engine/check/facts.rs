@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::finding::{Finding, Invariant, Repair, Report};
 use super::{
     agenda, artifacts, checkpoint, deliveries, head, inputs, items, journal, order, receipts, runs,
+    subagents,
     turns,
 };
 use crate::api::{CallStatus, TurnStatus};
@@ -96,6 +97,18 @@ impl ItemFact {
     }
 }
 
+/// A subagent's row.
+#[derive(Clone, Debug)]
+pub(super) struct SubagentFact {
+    pub parent: u64,
+    pub root_turn: u64,
+    pub closed: bool,
+    pub turns: u64,
+    pub items: u64,
+    pub outputs: u64,
+    pub working: bool,
+}
+
 /// A Run's row.
 #[derive(Clone, Debug)]
 pub(super) struct RunFact {
@@ -137,6 +150,10 @@ pub struct SessionFacts {
     pub(super) ends: BTreeMap<u64, InputState>,
     pub(super) turns: BTreeMap<u64, TurnFact>,
     pub(super) items: BTreeMap<u64, ItemFact>,
+    pub(super) subagents: BTreeMap<u64, SubagentFact>,
+    /// Turns and Items of subagents, by their numbers.
+    pub(super) subagent_turns: BTreeMap<u64, TurnFact>,
+    pub(super) subagent_items: BTreeMap<u64, ItemFact>,
     pub(super) journal: BTreeMap<u64, Vec<Entry>>,
     pub(super) runs: BTreeMap<u64, RunFact>,
     pub(super) receipts: BTreeMap<String, ReceiptRow>,
@@ -176,6 +193,9 @@ impl SessionFacts {
             "end" => self.ends.contains_key(&number()),
             "turn" => self.turns.contains_key(&number()),
             "item" => self.items.contains_key(&number()),
+            "subagent" => self.subagents.contains_key(&number()),
+            "subagent-turn" => self.subagent_turn(sort).is_some(),
+            "subagent-item" => self.subagent_item(sort).is_some(),
             "journal" => self.journal.contains_key(&number()),
             "run" => self.runs.contains_key(&number()),
             "receipt" => self.receipts.contains_key(rest),
@@ -197,8 +217,18 @@ impl SessionFacts {
                 let item = rest.parse().ok().and_then(|n| self.items.get(&n));
                 item.is_some_and(ItemFact::is_final)
             }
+            Some(("subagent-turn", _)) => self.subagent_turn(sort).is_some_and(TurnFact::is_over),
+            Some(("subagent-item", _)) => self.subagent_item(sort).is_some_and(ItemFact::is_final),
             _ => false,
         }
+    }
+
+    fn subagent_turn(&self, sort: &str) -> Option<&TurnFact> {
+        self.subagent_turns.get(&keys::parse_turn(sort)?)
+    }
+
+    fn subagent_item(&self, sort: &str) -> Option<&ItemFact> {
+        self.subagent_items.get(&keys::parse_item(sort)?)
     }
 
     /// The bytes that records name, with the sort key of the record.
@@ -240,6 +270,7 @@ impl SessionFacts {
         inputs::check(self, &fact.head, &mut report);
         order::check(self, &fact.head, &mut report);
         items::check(self, &fact.head, &mut report);
+        subagents::check(self, &fact.head, &mut report);
         artifacts::check(self, &mut report);
         journal::check(self, &fact.head, &mut report);
         runs::check(self, &fact.head, &mut report);
@@ -268,6 +299,9 @@ impl SessionFacts {
             self.ends.keys().next().map(|n| keys::input_end(*n)),
             self.turns.keys().next().map(|n| keys::turn(*n)),
             self.items.keys().next().map(|n| keys::item(*n)),
+            self.subagents.keys().next().map(|n| keys::subagent(*n)),
+            self.subagent_turns.keys().next().map(|n| keys::turn(*n)),
+            self.subagent_items.keys().next().map(|n| keys::item(*n)),
             self.journal.keys().next().map(|n| keys::journal(*n)),
             self.runs.keys().next().map(|n| keys::run(*n)),
             self.receipts.keys().next().map(|hash| keys::receipt(hash)),

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use super::facts::SessionFacts;
 use super::finding::{Invariant, Report};
+use super::subagents;
 use crate::api::{EnvironmentStatus, SessionStatus, TurnStatus, Words};
 use crate::engine::journal::Entry;
 use crate::engine::keys;
 use crate::engine::session::Head;
+use crate::engine::subagent::SubagentState;
 
 /// What the journal told, in order.
 #[derive(Default)]
@@ -18,6 +20,7 @@ struct Told {
     status: Option<SessionStatus>,
     environment: Option<EnvironmentStatus>,
     resets: u32,
+    subagents: BTreeMap<u64, Vec<SubagentState>>,
 }
 
 pub(super) fn check(facts: &SessionFacts, head: &Head, report: &mut Report) {
@@ -83,6 +86,7 @@ pub(super) fn check(facts: &SessionFacts, head: &Head, report: &mut Report) {
         )
     });
     turns(facts, told.turns, report);
+    subagents::told(facts, told.subagents, report);
 }
 
 fn listen(told: &mut Told, revision: u64, event: &Entry, report: &mut Report) {
@@ -107,6 +111,7 @@ fn listen(told: &mut Told, revision: u64, event: &Entry, report: &mut Report) {
             told.environment = Some(*s);
         }
         Entry::Reset { .. } => told.resets += 1,
+        Entry::Subagent { n, s } => told.subagents.entry(*n).or_default().push(*s),
     }
 }
 

@@ -24,6 +24,7 @@ mod owner;
 mod receipts;
 mod rows;
 mod runs;
+mod subagents;
 mod turns;
 
 pub use facts::{Around, SessionFacts};

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 
 use super::facts::{
     CheckpointFact, DeliveryFact, HeadFact, InputFact, InputKind, ItemFact, ItemKind, RunFact,
-    SessionFacts, TurnFact,
+    SessionFacts, SubagentFact, TurnFact,
 };
 use crate::engine::artifact::ArtifactRow;
 use crate::engine::checkpoint::CheckpointRow;
@@ -17,6 +17,7 @@ use crate::engine::keys;
 use crate::engine::open_call::short_hash;
 use crate::engine::ports::{BlobRef, Record};
 use crate::engine::sessions::Config;
+use crate::engine::subagent::SubagentRow;
 use crate::engine::turn::TurnRow;
 
 impl SessionFacts {
@@ -43,6 +44,17 @@ impl SessionFacts {
             "end" => drop(self.ends.remove(&number)),
             "turn" => drop(self.turns.remove(&number)),
             "item" => drop(self.items.remove(&number)),
+            "subagent" => drop(self.subagents.remove(&number)),
+            "subagent-turn" => {
+                if let Some(number) = keys::parse_turn(sort) {
+                    self.subagent_turns.remove(&number);
+                }
+            }
+            "subagent-item" => {
+                if let Some(number) = keys::parse_item(sort) {
+                    self.subagent_items.remove(&number);
+                }
+            }
             "journal" => drop(self.journal.remove(&number)),
             "run" => drop(self.runs.remove(&number)),
             "receipt" => drop(self.receipts.remove(rest)),
@@ -93,7 +105,34 @@ impl SessionFacts {
             "turn" => {
                 self.turns.insert(number()?, turn_fact(&decode(record)?));
             }
-            "item" => self.read_item(sort, number()?, decode(record)?),
+            "item" => {
+                let fact = self.read_item(sort, decode(record)?);
+                self.items.insert(number()?, fact);
+            }
+            "subagent" => {
+                let row: SubagentRow = decode(record)?;
+                self.name_blobs(sort, &row.instructions);
+                let fact = SubagentFact {
+                    parent: row.parent,
+                    root_turn: row.root_turn,
+                    closed: row.closed_ms.is_some(),
+                    turns: row.turns,
+                    items: row.items,
+                    outputs: row.outputs,
+                    working: row.working,
+                };
+                self.subagents.insert(number()?, fact);
+            }
+            "subagent-turn" => {
+                let number = keys::parse_turn(sort).ok_or_else(|| unknown_row(sort))?;
+                let fact = turn_fact(&decode(record)?);
+                self.subagent_turns.insert(number, fact);
+            }
+            "subagent-item" => {
+                let number = keys::parse_item(sort).ok_or_else(|| unknown_row(sort))?;
+                let fact = self.read_item(sort, decode(record)?);
+                self.subagent_items.insert(number, fact);
+            }
             "journal" => {
                 let row: JournalRow = decode(record)?;
                 self.journal.insert(number()?, row.events);
@@ -160,12 +199,14 @@ impl SessionFacts {
         self.inputs.insert(number, fact);
     }
 
-    fn read_item(&mut self, sort: &str, number: u64, row: ItemRow) {
+    fn read_item(&mut self, sort: &str, row: ItemRow) -> ItemFact {
         self.name_blobs(sort, bodies_of(&row.body));
         let short = |call_id: &str| short_hash(call_id.as_bytes());
         let kind = match &row.body {
             ItemBody::User { input } => ItemKind::User { input: *input },
-            ItemBody::Message { .. } | ItemBody::Reasoning { .. } => ItemKind::Words,
+            ItemBody::Message { .. } | ItemBody::Reasoning { .. } | ItemBody::FromAgent { .. } => {
+                ItemKind::Words
+            }
             ItemBody::Call { state, .. } => ItemKind::Call {
                 running: *state == CallState::Running,
                 unknown: *state == CallState::Unknown,
@@ -186,12 +227,11 @@ impl SessionFacts {
                 input: *input,
             },
         };
-        let fact = ItemFact {
+        ItemFact {
             turn: row.turn,
             output_index: row.output_index,
             kind,
-        };
-        self.items.insert(number, fact);
+        }
     }
 
     fn name_blobs<'b>(&mut self, sort: &str, bodies: impl IntoIterator<Item = &'b Body>) {
@@ -211,13 +251,17 @@ impl SessionFacts {
 fn bodies_of(body: &ItemBody) -> Vec<&Body> {
     match body {
         ItemBody::User { .. } | ItemBody::FunctionOutput { .. } => Vec::new(),
-        ItemBody::Message { text, .. } => vec![text],
+        ItemBody::Message { text, .. } | ItemBody::FromAgent { text, .. } => vec![text],
         ItemBody::Reasoning { native, .. } => native.iter().collect(),
         ItemBody::Function { arguments, .. } => vec![arguments],
         ItemBody::Call {
-            arguments, state, ..
+            arguments,
+            delegates,
+            state,
+            ..
         } => {
             let mut all = vec![arguments];
+            all.extend(delegates.as_ref().and_then(|delegates| delegates.text()));
             if let CallState::Done { output, told, .. } = state {
                 all.push(output);
                 if let Some(Told::Instead(told)) = told {

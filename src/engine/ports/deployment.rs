@@ -9,7 +9,7 @@ use tokio::io::AsyncRead;
 use super::LivePart;
 use crate::api::{
     Agent, AgentCreateParams, AgentSession, AgentUpdateParams, Event, InputEvent, Item, Page,
-    Receipt, SessionArtifact, SessionCreateParams, SessionUpdateParams, Turn,
+    Receipt, SessionArtifact, SessionCreateParams, SessionUpdateParams, Subagent, Turn,
 };
 use crate::engine::error::EngineError;
 use crate::engine::overhear::Joins;
@@ -204,6 +204,15 @@ pub trait Deployment: Send + Sync {
         &self,
         session: &str,
         turn: Option<&str>,
+        query: &ListQuery,
+    ) -> Told<Page<Item>>;
+    /// Subagents in the order in which they were started, closed ones, too.
+    async fn list_subagents(&self, session: &str, query: &ListQuery) -> Told<Page<Subagent>>;
+    /// Items of a subagent, in order.
+    async fn list_subagent_items(
+        &self,
+        session: &str,
+        subagent: &str,
         query: &ListQuery,
     ) -> Told<Page<Item>>;
     /// Artifacts, of the whole Session or of one Turn.

@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::checkpoint::{SavedCheckpoint, TakenCheckpoint};
 use super::environment::Environment;
 use super::model::ModelUsage;
+use super::subagent::{Delegates, SubagentNews};
 use crate::engine::weight::json_bytes;
 
 /// What is asked of the harness and the run while a Turn goes on. Later values replace earlier ones; none is lost that matters,
@@ -241,6 +242,20 @@ pub enum Observation {
     Checkpoint(Box<TakenCheckpoint>),
     /// Text as it is being written: shown live, never stored.
     Delta(Delta),
+    /// Something of a subagent.
+    Subagent {
+        /// The harness's name for it, which no other one of the Session has.
+        key: String,
+        /// What.
+        news: SubagentNews,
+    },
+    /// A subagent told the Turn's own agent something.
+    Heard {
+        /// The harness's name of the subagent.
+        from: String,
+        /// In its words.
+        text: String,
+    },
 }
 
 /// How a tool call ended, for its Item.
@@ -301,6 +316,17 @@ pub struct Claim {
     pub cwd: Option<String>,
 }
 
+/// A claim of a subagent, or of a call that does something to others.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClaimAs {
+    /// Who acts, by the harness's name; `None`: the Turn's own agent.
+    pub by: Option<String>,
+    /// What it does to other agents, if it is a call of that kind.
+    pub delegates: Option<Delegates>,
+    /// The claim.
+    pub claim: Claim,
+}
+
 /// What a harness sends while it works.
 pub enum FromHarness {
     /// Something it saw, in order.
@@ -309,6 +335,8 @@ pub enum FromHarness {
     Claim(Claim, oneshot::Sender<Result<(), Fenced>>),
     /// It waits until everything that it said before is recorded. No answer is no leave to go on.
     Record(oneshot::Sender<()>),
+    /// The same among agents.
+    ClaimAs(Box<ClaimAs>, oneshot::Sender<Result<(), Fenced>>),
 }
 
 /// This worker's authority ended; whatever it still does is invisible.
@@ -355,6 +383,16 @@ impl TurnLink {
             .await
             .map_err(|_| Fenced)?;
         answered.await.map_err(|_| Fenced)
+    }
+
+    /// The same for a subagent, or for a call that does something to others.
+    pub async fn claim_as(&self, claim: ClaimAs) -> Result<(), Fenced> {
+        let (answer, answered) = oneshot::channel();
+        self.to_engine
+            .send(FromHarness::ClaimAs(Box::new(claim), answer))
+            .await
+            .map_err(|_| Fenced)?;
+        answered.await.unwrap_or(Err(Fenced))
     }
 }
 

@@ -31,7 +31,7 @@ pub(in crate::server) struct Describe {
     /// The body.
     pub(super) takes: Option<Takes>,
     /// The answer when all is well; `None` if there never is one.
-    pub(super) gives: Option<Gives>,
+    pub(super) gives: Gives,
     /// Statuses of refusals, beside those that every route of its kind has.
     pub(super) refuses: &'static [u16],
     /// The answer has an id that other routes take.
@@ -70,7 +70,6 @@ pub(super) struct Gives {
 
 const JSON: &str = "application/json";
 const BYTES: &str = "application/octet-stream";
-const NO_SUBAGENT: &str = "Looks into a subagent: there are none, so no id is known";
 const PAGE: &[Parameter] = &[After, Limit, Order];
 
 fn takes<T: Read>(example: Value) -> Takes {
@@ -133,19 +132,11 @@ fn gives_content(what: &'static str, content: Vec<Content>) -> Gives {
 impl Describe {
     fn new(summary: &'static str, gives: Gives) -> Describe {
         Describe {
-            gives: Some(gives),
-            ..Describe::nothing(summary)
-        }
-    }
-
-    /// Of a route that refuses whatever it is asked for.
-    fn nothing(summary: &'static str) -> Describe {
-        Describe {
             summary,
             query: &[],
             headers: &[],
             takes: None,
-            gives: None,
+            gives,
             refuses: &[],
             makes: None,
         }
@@ -226,9 +217,12 @@ pub(in crate::server) fn describe(call: Call) -> Option<Describe> {
         Call::GetTurn => Describe::new("Gets a Turn", gives::<Turn>("The Turn.")),
         Call::ListTurnItems => Describe::list::<Item>("Lists the transcript of a Turn"),
         Call::ListTraces => Describe::list::<SessionTrace>("Lists traces: there are none"),
-        Call::ListSubagents => Describe::list::<Subagent>("Lists subagents: there are none"),
-        Call::NoSubagent => Describe::nothing(NO_SUBAGENT),
-        Call::NoSubagentPage => Describe::nothing(NO_SUBAGENT).query(PAGE),
+        Call::ListSubagents
+        | Call::GetSubagent
+        | Call::ListSubagentItems
+        | Call::ListSubagentTurns
+        | Call::GetSubagentTurn
+        | Call::ListSubagentTurnItems => of_subagents(call),
         Call::CreateFile
         | Call::ListFiles
         | Call::GetFile
@@ -492,6 +486,22 @@ fn of_templates(call: Call) -> Describe {
             "Gets a template",
             gives::<EnvironmentTemplate>("The template."),
         ),
+    }
+}
+
+fn of_subagents(call: Call) -> Describe {
+    match call {
+        Call::GetSubagent => Describe::new("Gets a subagent", gives::<Subagent>("The subagent.")),
+        Call::ListSubagentItems => Describe::list::<Item>("Lists the transcript of a subagent"),
+        Call::ListSubagentTurns => Describe::list::<Turn>("Lists the Turns of a subagent"),
+        Call::GetSubagentTurn => {
+            Describe::new("Gets a Turn of a subagent", gives::<Turn>("The Turn."))
+        }
+        Call::ListSubagentTurnItems => {
+            Describe::list::<Item>("Lists the transcript of a subagent's Turn")
+        }
+        _ => Describe::list::<Subagent>("Lists the subagents of a Session, closed ones, too")
+            .makes("subagent_id", "/data/0/id"),
     }
 }
 

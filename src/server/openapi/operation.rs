@@ -79,11 +79,10 @@ impl Schemas {
                     }},
                 });
             }
-            if let Some(gives) = &described.gives {
-                operation["operationId"] = operation_id(route).into();
-                let response = self.good(route, gives, described.makes);
-                responses.insert(gives.status.to_string(), response);
-            }
+            let gives = &described.gives;
+            operation["operationId"] = operation_id(route).into();
+            let response = self.good(route, gives, described.makes);
+            responses.insert(gives.status.to_string(), response);
         } else {
             operation["summary"] = "Not built".into();
             statuses.push(501);

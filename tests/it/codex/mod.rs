@@ -22,6 +22,8 @@ mod proxy;
 mod refusals;
 /// The model provider.
 mod stub;
+/// Agents that the agent starts.
+mod subagents;
 /// Turns that nothing disturbs.
 mod turns;
 /// The real program with the real Codex.

@@ -569,6 +569,7 @@ pub fn began(text: &str) -> Op {
             cwd: None,
         },
         arguments: Body::Inline("{}".into()),
+        delegates: None,
     }
 }
 

@@ -40,6 +40,7 @@ mod records;
 pub mod secrets;
 pub mod start_files;
 pub mod store_calls;
+pub mod subagents;
 pub mod wakeups;
 mod windows;
 pub mod world;

@@ -148,6 +148,8 @@ async fn engine(
             FromHarness::Record(answer) => {
                 let _ = answer.send(());
             }
+            // No agent of this harness starts another one.
+            FromHarness::ClaimAs(_, answer) => drop(answer.send(Err(Fenced))),
         }
     }
 }
@@ -295,7 +297,11 @@ pub fn history(feed: &[Feed], seen: &[Seen]) -> Vec<Past> {
                 }
             }
             Seen::Saw(
-                Observation::ModelCall(_) | Observation::Delta(_) | Observation::Checkpoint(_),
+                Observation::ModelCall(_)
+                | Observation::Delta(_)
+                | Observation::Checkpoint(_)
+                | Observation::Subagent { .. }
+                | Observation::Heard { .. },
             ) => {}
         }
     }

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use rat_things::api::{
     Agent, AgentCreateParams, AgentSession, AgentUpdateParams, Event, HasId, InputEvent, Item,
-    Page, SessionArtifact, SessionCreateParams, SessionUpdateParams,
+    Page, SessionArtifact, SessionCreateParams, SessionUpdateParams, Subagent,
 };
 use rat_things::engine::ports::{
     Content, Deployment, DeploymentError, EventStream, Matches, Named, Submitted, Told, TurnRead,
@@ -135,6 +135,12 @@ impl Deployment for Fake {
         let make =
             |n: usize| samples::message(&format!("msg_{n:07}"), "turn_1", &format!("line {n}"));
         Ok(page(query, self.items, number, make))
+    }
+    async fn list_subagents(&self, _: &str, _: &ListQuery) -> Told<Page<Subagent>> {
+        lacks()
+    }
+    async fn list_subagent_items(&self, _: &str, _: &str, _: &ListQuery) -> Told<Page<Item>> {
+        lacks()
     }
     async fn list_artifacts(
         &self,

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::calls::{Call, Stage};
+use super::children::NAMESPACE;
 use super::failure;
 use super::rpc::Incoming;
 use super::setup;
@@ -29,7 +30,10 @@ impl Turn<'_> {
                 self.asked(talk, id, &method, &params).await?;
                 Ok(None)
             }
-            Incoming::Notice { params, .. } if !talk.is_about(&params) => Ok(None),
+            Incoming::Notice { method, params } if !talk.is_about(&params) => {
+                self.child_noticed(talk, &method, params).await?;
+                Ok(None)
+            }
             Incoming::Notice { method, params } => self.noticed(talk, &method, params).await,
         }
     }
@@ -46,6 +50,13 @@ impl Turn<'_> {
             // Nobody is there to approve or to fill in anything; unanswered, it would hold the turn.
             let refusal = Err("nobody can answer this here");
             return Ok(talk.server.rpc.answer(id, refusal).await?);
+        }
+        if params["threadId"] != talk.thread.as_str() {
+            // It would have to wait for the client, and could not outlive its process meanwhile.
+            let text = "only the agent that started this one can call this";
+            let refused =
+                json!({"contentItems": [{"type": "inputText", "text": text}], "success": false});
+            return Ok(talk.server.rpc.answer(id, Ok(refused)).await?);
         }
         let tool = params["tool"].as_str().unwrap_or_default();
         if self.setup.is_background(tool) {
@@ -102,7 +113,13 @@ impl Turn<'_> {
                 self.saw(Observation::Reasoning { summary, native }).await
             }
             "function_call" | "custom_tool_call" => self.called(talk, &item).await,
-            "function_call_output" | "custom_tool_call_output" => self.output(talk, &item).await,
+            "function_call_output" | "custom_tool_call_output" => {
+                match self.delegated(talk, &item).await? {
+                    true => Ok(()),
+                    false => self.output(talk, &item).await,
+                }
+            }
+            "message" => self.heard(talk, &item).await.map(drop),
             _ => Ok(()),
         }
     }
@@ -118,6 +135,9 @@ impl Turn<'_> {
             false => field("arguments"),
         };
         let recorded = self.unused(&id);
+        if item["namespace"] == NAMESPACE {
+            return self.delegates(talk, item, recorded).await;
+        }
         let is_function = item["namespace"].is_null() && self.setup.is_function(&name);
         talk.calls.add(Call {
             id,
@@ -198,14 +218,7 @@ impl Turn<'_> {
         if let Some((end, told)) = self.process_end(talk, id) {
             return self.end_call(talk, &call.recorded, end, told).await;
         }
-        let told = match &item["output"] {
-            Value::String(text) => text.clone(),
-            Value::Array(parts) => {
-                let texts = parts.iter().filter_map(|part| part["text"].as_str());
-                texts.collect::<Vec<_>>().join("\n")
-            }
-            other => other.to_string(),
-        };
+        let told = told_of(item);
         let end = ToolEnd {
             status: CallStatus::Completed,
             exit_code: None,
@@ -297,7 +310,7 @@ impl Turn<'_> {
     }
 
     /// How a command ended, as the environment says. Codex knows less of it.
-    fn command_end(&self, talk: &Talk, item: &Value) -> (ToolEnd, String) {
+    pub(super) fn command_end(&self, talk: &Talk, item: &Value) -> (ToolEnd, String) {
         let id = item["id"].as_str().unwrap_or_default();
         self.process_end(talk, id).unwrap_or_else(|| {
             let output = self.bounded(item["aggregatedOutput"].as_str().unwrap_or_default());
@@ -321,7 +334,7 @@ impl Turn<'_> {
         Some((ended.end, ended.told))
     }
 
-    fn patch_end(&self, item: &Value) -> (ToolEnd, String) {
+    pub(super) fn patch_end(&self, item: &Value) -> (ToolEnd, String) {
         let changes = item["changes"].as_array().into_iter().flatten();
         let shown: Vec<String> = changes.map(change).collect();
         let output = self.bounded(&shown.join("\n"));
@@ -344,7 +357,7 @@ impl Turn<'_> {
     }
 
     /// The beginning and the end of a long text.
-    fn bounded(&self, text: &str) -> String {
+    pub(super) fn bounded(&self, text: &str) -> String {
         let limit = self.options.output_limit_bytes;
         if text.len() <= limit {
             return text.to_owned();
@@ -408,6 +421,18 @@ impl Turn<'_> {
             }
             _ => Err(Halt::Lost("it interrupted its turn by itself".to_owned())),
         }
+    }
+}
+
+/// What the model is told about a call.
+pub(super) fn told_of(item: &Value) -> String {
+    match &item["output"] {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part["text"].as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        other => other.to_string(),
     }
 }
 

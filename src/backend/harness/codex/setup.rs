@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::children::NAMESPACE;
 use super::config::{PROVIDER, WORKSPACE};
-use crate::api::{AgentTool, FunctionTool, ServiceTier, SessionAgent, TextFormat, Verbosity};
+use crate::api::{
+    AgentTool, FunctionTool, MultiAgentConfig, ServiceTier, SessionAgent, TextFormat, Verbosity,
+};
 use crate::engine::ports::Feed;
+use crate::engine::subagent::MAX_OPEN_SUBAGENTS;
 
 /// Name of Codex' own tool for patches. Its input is no JSON.
 pub const APPLY_PATCH: &str = "apply_patch";
@@ -15,6 +19,8 @@ pub const APPLY_PATCH: &str = "apply_patch";
 pub struct Setup {
     /// The Agent's own functions: the client answers them, and the agent does not wait for those that are `true`.
     functions: BTreeMap<String, bool>,
+    /// It may start other agents.
+    delegates: bool,
     thread: Value,
     turn: Map<String, Value>,
 }
@@ -46,6 +52,11 @@ impl Setup {
         if agent.text.verbosity != Verbosity::default() {
             config["model_verbosity"] = agent.text.verbosity.to_string().into();
         }
+        if let Some(most) = subagents(&agent.multi_agent) {
+            config["features"] = json!({"multi_agent": true});
+            // Those start none themselves.
+            config["agents"] = json!({"max_threads": most, "max_depth": 1});
+        }
         let mut thread = json!({
             "cwd": WORKSPACE,
             "model": agent.model,
@@ -72,6 +83,7 @@ impl Setup {
         }
         Setup {
             functions,
+            delegates: agent.multi_agent.enabled,
             thread,
             turn,
         }
@@ -98,6 +110,11 @@ impl Setup {
             );
         }
         Value::Object(params)
+    }
+
+    /// Whether the agent may start others.
+    pub fn delegates(&self) -> bool {
+        self.delegates
     }
 
     /// Whether the client answers calls of this name.
@@ -186,12 +203,32 @@ pub fn items(input: Vec<Value>) -> Vec<Value> {
                     "name": APPLY_PATCH,
                     "input": patch,
                 });
+            } else if kind == "function_call"
+                && let Some(tool) = delegated(&item["name"])
+            {
+                item["name"] = tool.into();
+                item["namespace"] = NAMESPACE.into();
             } else if kind == "function_call_output" && patches.contains(&item["call_id"]) {
                 item["type"] = "custom_tool_call_output".into();
             }
             item
         })
         .collect()
+}
+
+/// The tool of a call that is about other agents.
+fn delegated(name: &Value) -> Option<String> {
+    let tool = name.as_str()?.strip_prefix(NAMESPACE)?.strip_prefix('.')?;
+    Some(tool.to_owned())
+}
+
+/// How many agents an agent may have started at once; `None`: it may start none.
+fn subagents(config: &MultiAgentConfig) -> Option<u64> {
+    let most = config.max_concurrent_subagents;
+    let most = most.unwrap_or(MultiAgentConfig::DEFAULT_SUBAGENTS);
+    config
+        .enabled
+        .then(|| most.clamp(1, MAX_OPEN_SUBAGENTS as u64))
 }
 
 /// A patch out of arguments as they are put for models that know only JSON.
@@ -229,7 +266,7 @@ mod tests {
     use crate::engine::ports::{Past, ToolOutcome};
 
     #[test]
-    fn a_patch_of_the_past_is_a_patch_again() {
+    fn a_call_of_the_past_is_of_its_kind_again() {
         let patch = "*** Begin Patch\n*** End Patch\n";
         let past = |name: &str, arguments: &str, id: &str| Past::Tool {
             call_id: id.into(),
@@ -242,6 +279,7 @@ mod tests {
         let history = [
             past(APPLY_PATCH, patch, "a"),
             past("exec_command", r#"{"cmd":"ls"}"#, "b"),
+            past("multi_agent_v1.wait_agent", "{}", "c"),
         ];
         assert_eq!(
             history.into_iter().flat_map(items_of).collect::<Vec<_>>(),
@@ -250,6 +288,8 @@ mod tests {
                 json!({"type": "custom_tool_call_output", "call_id": "a", "output": "ok"}),
                 json!({"type": "function_call", "call_id": "b", "name": "exec_command", "arguments": r#"{"cmd":"ls"}"#}),
                 json!({"type": "function_call_output", "call_id": "b", "output": "ok"}),
+                json!({"type": "function_call", "call_id": "c", "name": "wait_agent", "namespace": "multi_agent_v1", "arguments": "{}"}),
+                json!({"type": "function_call_output", "call_id": "c", "output": "ok"}),
             ]
         );
     }

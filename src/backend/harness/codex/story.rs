@@ -123,6 +123,12 @@ impl Story {
         })
     }
 
+    /// Whether the agent ever called a tool of its harness by this name.
+    pub fn has_called(&self, name: &str) -> bool {
+        self.past()
+            .any(|past| matches!(past, Past::Tool { name: called, .. } if called == name))
+    }
+
     fn past(&self) -> impl DoubleEndedIterator<Item = &Past> {
         let since = self.since.iter().map(|entry| &**entry);
         self.history.iter().chain(since)

@@ -8,13 +8,14 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::calls::{Call, Calls, Stage};
+use super::children::{Children, Who};
 use super::config::WORKSPACE;
 use super::exec::{Effect, Gate, Place};
 use super::process::AppServer;
 use super::program::PINNED;
 use super::proxy::FromProxy;
 use super::rpc::{Incoming, RpcError};
-use super::setup::{self, APPLY_PATCH};
+use super::setup;
 use super::story;
 use super::turn::{Halt, Turn, failed};
 use crate::api::TurnErrorCode;
@@ -54,6 +55,7 @@ pub struct Talk {
     pub(super) thread: String,
     pub(super) codex_turn: String,
     pub(super) calls: Calls,
+    pub(super) children: Children,
     /// A message of the agent whose meaning shows with what follows it.
     pub(super) held: Option<(String, Option<String>)>,
     /// A response is complete, and no other one began.
@@ -105,6 +107,7 @@ impl Talk {
             thread: String::new(),
             codex_turn: String::new(),
             calls: Calls::default(),
+            children: Children::default(),
             held: None,
             response_complete: false,
             awaits_client: false,
@@ -147,7 +150,7 @@ impl Turn<'_> {
         self.feed(talk).await?;
         let mut leaving = false;
         loop {
-            if leaving && talk.calls.begun().is_none() {
+            if leaving && !talk.is_acting() {
                 return Ok(TurnEnd::Left);
             }
             self.pass_gates(talk).await?;
@@ -205,6 +208,7 @@ impl Turn<'_> {
                 content: message.content.clone(),
             })
         }));
+        items.extend(self.note_of_children());
         if !items.is_empty() {
             let params = json!({"threadId": talk.thread, "items": items});
             talk.server.rpc.ask("thread/inject_items", params).await?;
@@ -233,9 +237,10 @@ impl Turn<'_> {
             }
             // Codex tells the same.
             FromProxy::Reasoning { .. } => {}
-            FromProxy::Usage { usage, .. } => {
+            FromProxy::Usage { thread, usage } => {
                 self.model_calls += 1;
-                self.saw(Observation::ModelCall(usage)).await?;
+                let spent = Observation::ModelCall(usage);
+                self.spent(talk, thread.as_deref(), spent).await?;
             }
             FromProxy::Failed(error) => talk.refused = Some(error),
         }
@@ -273,28 +278,44 @@ impl Turn<'_> {
         }
     }
 
-    /// Lets effects happen that wait, one after the other, each once it is recorded.
+    /// Lets effects happen that wait, those of one agent one after the other, each once it is recorded.
     async fn pass_gates(&mut self, talk: &mut Talk) -> Result<(), Halt> {
-        while let Some((gate, since)) = talk.queue.front() {
-            let call = match &gate.effect {
-                Effect::Command { call_id, .. } => talk.calls.of(call_id),
-                Effect::Files => talk.calls.open_of_tool(APPLY_PATCH),
+        let mut at = 0;
+        while let Some((gate, since)) = talk.queue.get(at) {
+            let callers = talk.callers(&gate.effect);
+            let uncalled = callers.is_empty();
+            let busy = |(who, call): &(Who, Call)| {
+                let begun = talk.begun_of(*who);
+                begun.is_some_and(|begun| begun.recorded != call.recorded)
             };
-            let passed = match (call.cloned(), talk.calls.begun()) {
-                (Some(call), Some(begun)) if call.recorded == begun.recorded => Ok(()),
-                (_, Some(_)) => return Ok(()),
-                (Some(call), None) if call.stage == Stage::Asked => {
-                    let claim = claim(&call, &gate.effect);
-                    self.link.claim(claim).await?;
-                    talk.calls.set(&call.recorded, Stage::Begun);
-                    self.progress += 1;
-                    Ok(())
+            let waits = match uncalled {
+                true => talk.calls.begun().is_some() || since.elapsed() < UNCALLED,
+                false => callers.iter().any(busy),
+            };
+            if waits {
+                at += 1;
+                continue;
+            }
+            let mut passed = match uncalled {
+                true => Err("no call asked for this; nothing was done".to_owned()),
+                false => Ok(()),
+            };
+            for (who, call) in callers {
+                match call.stage {
+                    Stage::Asked => {
+                        let Some((gate, _)) = talk.queue.get(at) else {
+                            break;
+                        };
+                        let claim = claim(&call, &gate.effect);
+                        self.claim_of(talk, who, claim).await?;
+                        talk.set_of(who, &call.recorded, Stage::Begun);
+                        self.progress += 1;
+                    }
+                    Stage::Begun => {}
+                    Stage::Over => passed = Err("that call is over; nothing was done".to_owned()),
                 }
-                (Some(_), None) => Err("that call is over; nothing was done".to_owned()),
-                (None, None) if since.elapsed() < UNCALLED => return Ok(()),
-                (None, None) => Err("no call asked for this; nothing was done".to_owned()),
-            };
-            if let Some((gate, _)) = talk.queue.pop_front() {
+            }
+            if let Some((gate, _)) = talk.queue.remove(at) {
                 // Whoever asked may be gone with the process; then it does not happen, and the call ends as unknown.
                 let _ = gate.answer.send(passed);
             }
@@ -305,19 +326,18 @@ impl Turn<'_> {
     /// Lets requests to the model pass as soon as the ends that they tell are recorded: a worker that is lost after the model was told
     /// how a call ended leaves none of which nobody knows that.
     async fn pass_asks(&mut self, talk: &mut Talk) -> Result<(), Halt> {
-        while let Some((ask, since)) = talk.asks.front() {
-            let is_open = |id: &String| {
-                let call = talk.calls.of(id);
-                call.is_some_and(|call| call.stage != Stage::Over)
-            };
-            if ask.calls.iter().any(is_open) && since.elapsed() < UNTOLD {
-                return Ok(());
+        let mut at = 0;
+        while let Some((ask, since)) = talk.asks.get(at) {
+            // Another agent of the process may be the one that asks next.
+            if ask.calls.iter().any(|id| talk.is_open(id)) && since.elapsed() < UNTOLD {
+                at += 1;
+                continue;
             }
             if talk.unrecorded_ends {
                 self.link.recorded().await?;
                 talk.unrecorded_ends = false;
             }
-            if let Some((ask, _)) = talk.asks.pop_front() {
+            if let Some((ask, _)) = talk.asks.remove(at) {
                 // Whoever asked may be gone.
                 let _ = ask.go.send(Ok(()));
             }
@@ -327,8 +347,8 @@ impl Turn<'_> {
 
     /// Nothing happened for a while.
     fn look(&mut self, talk: &mut Talk) -> Result<(), Halt> {
-        if talk.calls.begun().is_some() {
-            // A command may be silent as long as it likes.
+        if talk.is_acting() || (talk.awaits_client && talk.children.are_working()) {
+            // A command may be silent as long as it likes, and agents that work have their own silence.
             talk.last_event = Instant::now();
             return Ok(());
         }

@@ -226,6 +226,7 @@ impl<'a> Turn<'a> {
             }
             place.processes.end_all(ENDING).await;
         }
+        self.end_children(talk).await?;
         let Some(call) = talk.calls.begun().cloned() else {
             return Ok(());
         };

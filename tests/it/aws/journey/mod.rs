@@ -203,6 +203,14 @@ over_an_account! {
         accepting_asks_for_no_more_than_it_has_to,
         who_is_idle_asks_for_next_to_nothing,
     }
+    subagents {
+        a_subagent_has_its_own_history_and_the_root_agent_has_what_it_did_to_it,
+        subagents_that_are_open_when_the_turn_ends_are_closed_with_it_however_many,
+        a_lost_worker_leaves_no_open_subagent_and_no_call_that_is_run_again,
+        a_turn_that_waits_for_its_client_has_no_open_subagent,
+        an_archive_carries_subagents_with_all_that_they_did,
+        what_the_harness_cannot_do_is_refused_by_name,
+    }
     wakeups {
         a_run_hears_of_a_cancel_though_another_grant_came_and_went_here,
         p22_everything_is_done_though_every_ring_is_lost,

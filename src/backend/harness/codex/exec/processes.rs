@@ -118,6 +118,13 @@ impl Processes {
         }
     }
 
+    /// Asks the command of this call to end, with all it started.
+    pub fn cancel_of(&self, call_id: &str) {
+        if let Some(process) = self.called(call_id) {
+            process.cancel();
+        }
+    }
+
     /// How the command of this call ended, if it ran here and is over.
     pub fn ended(&self, call_id: &str) -> Option<Ended> {
         self.called(call_id)?.ended.borrow().clone()
