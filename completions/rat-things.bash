@@ -175,6 +175,9 @@ _rat__things() {
             rat__things__subcmd__sessions,send)
                 cmd="rat__things__subcmd__sessions__subcmd__send"
                 ;;
+            rat__things__subcmd__sessions,subagents)
+                cmd="rat__things__subcmd__sessions__subcmd__subagents"
+                ;;
             rat__things__subcmd__sessions,turns)
                 cmd="rat__things__subcmd__sessions__subcmd__turns"
                 ;;
@@ -1979,7 +1982,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions)
-            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help create list get update send cancel answer turns items events artifacts wait explain export import delete"
+            opts="-P -o -q -v -h --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help create list get update send cancel answer turns items subagents events artifacts wait explain export import delete"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2677,6 +2680,60 @@ _rat__things() {
                     ;;
                 --idempotency-key)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --profile)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -P)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --data-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --endpoint-url)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --output)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                -o)
+                    COMPREPLY=($(compgen -W "table wide tsv json jsonl yaml id" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        rat__subcmd__things__subcmd__sessions__subcmd__subagents)
+            opts="-P -o -q -v -h --limit --after --order --all --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --after)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --order)
+                    COMPREPLY=($(compgen -W "asc desc" -- "${cur}"))
                     return 0
                     ;;
                 --profile)

@@ -3,7 +3,7 @@
 //! Documented for operators in `docs/codex.md`. In reading order: `program` finds the binary, `config` and `home` make a directory for
 //! one process, `process` starts and ends it, `rpc` speaks with it, `setup` says what it is told of the Agent and of the past, `turn`
 //! drives one Turn through as many processes as it takes, `talk` is the conversation with one of them and `seen` what is made of its news;
-//! `children` are the agents that the agent starts; `calls` keeps count of what the model asked for, `story` of what happened, and `failure` reads what the provider refused. [`exec`] is
+//! `children` are the agents that the agent starts, `delegating` is what it does to them; `calls` keeps count of what the model asked for, `story` of what happened, and `failure` reads what the provider refused. [`exec`] is
 //! where the agent's commands go, [`proxy`] where its model requests go, and [`checkpoint`] saves what a process keeps.
 //!
 //! Codex never runs a command itself: it has no local environment. The only one that it knows is [`exec`], which asks the engine to record an effect
@@ -16,6 +16,7 @@ mod calls;
 pub mod checkpoint;
 mod children;
 mod config;
+mod delegating;
 pub mod exec;
 mod failure;
 mod home;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::calls::{Call, Stage};
-use super::children::NAMESPACE;
+use super::delegating::NAMESPACE;
 use super::failure;
 use super::rpc::Incoming;
 use super::setup;

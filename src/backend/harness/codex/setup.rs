@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::children::NAMESPACE;
 use super::config::{PROVIDER, WORKSPACE};
+use super::delegating::NAMESPACE;
 use crate::api::{
     AgentTool, FunctionTool, MultiAgentConfig, ServiceTier, SessionAgent, TextFormat, Verbosity,
 };
