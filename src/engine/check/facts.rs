@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::finding::{Finding, Invariant, Repair, Report};
 use super::{
     agenda, artifacts, checkpoint, deliveries, head, inputs, items, journal, order, receipts, runs,
-    subagents,
-    turns,
+    subagents, turns,
 };
 use crate::api::{CallStatus, TurnStatus};
 use crate::engine::checkpoint::Position;
