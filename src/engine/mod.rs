@@ -20,6 +20,7 @@ pub mod check;
 pub mod checkpoint;
 pub mod chores;
 pub mod claim;
+mod claimed;
 pub mod core;
 mod credential_auth;
 pub mod credentials;

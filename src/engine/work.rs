@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 
 use super::checkpoint;
@@ -13,26 +13,24 @@ use super::driven::Driven;
 use super::error::EngineError;
 use super::ids::{self, Kind};
 use super::input::Body;
-use super::item::{CallState, Delegation, ItemBody, ItemRow, Told};
+use super::item::{ItemBody, ItemRow};
 use super::lazy::LazyEnvironment;
 use super::live::Place;
 use super::observe::{Op, apply};
 use super::open_call::MAX_OPEN_CALLS;
 use super::ports::{
-    Claim, Delta, Environment, Fenced, FromHarness, LivePart, Observation, Signal, Steer,
-    TakenCheckpoint, ToolEnd, TurnEnd, TurnLink, TurnTask,
+    Delta, Environment, FromHarness, LivePart, Observation, Signal, Steer, TakenCheckpoint,
+    TurnEnd, TurnLink, TurnTask,
 };
 use super::run::{Leaving, Live, Stop, patiently};
 use super::session::{ActiveTurn, MAX_PENDING};
 use super::settle::{Ending, take_answers};
 use super::start_files::Placing;
 use super::subagent::Closing;
-use super::subagents::{Subagents, call_body};
+use super::subagents::Subagents;
 use super::turn::Failure;
 use crate::api::TurnStatus;
 
-/// Words before a command's output that its row holds beside it.
-const TOLD_FIRST_BYTES: usize = 1_000;
 /// Messages between harness and engine that may wait.
 const LINK: usize = 64;
 /// Rows that are gathered before they are committed anyway. With one more operation and what every commit has, a commit stays
@@ -77,10 +75,10 @@ impl Desk {
 
 /// Where a commit stored its last Item.
 pub(super) struct Placed {
-    item: u64,
-    turn: u64,
-    output_index: Option<u64>,
-    at_ms: u64,
+    pub(super) item: u64,
+    pub(super) turn: u64,
+    pub(super) output_index: Option<u64>,
+    pub(super) at_ms: u64,
 }
 
 impl Live {
@@ -447,36 +445,6 @@ impl Live {
         self.push(desk, op).await
     }
 
-    /// A claimed call ended: its final row, with its large bodies stored.
-    pub(super) async fn tool_ended(
-        &self,
-        desk: &mut Desk,
-        call_id: &str,
-        end: ToolEnd,
-        output: String,
-    ) -> Result<Option<Op>, Stop> {
-        let Some((number, mut row)) = desk.calls.remove(call_id) else {
-            tracing::warn!(session = %self.session, call_id, "a call ended that was never claimed");
-            return Ok(None);
-        };
-        let told = match output.strip_suffix(&end.output) {
-            Some("") => None,
-            Some(first) if first.len() <= TOLD_FIRST_BYTES => Some(Told::Before(first.to_owned())),
-            Some(_) | None => Some(Told::Instead(self.keep(output.into()).await?)),
-        };
-        let ended = CallState::Done {
-            status: end.status,
-            exit_code: end.exit_code,
-            output: self.keep(end.output.into()).await?,
-            told,
-            duration_ms: end.duration_ms,
-        };
-        if let ItemBody::Call { state, .. } = &mut row.body {
-            *state = ended;
-        }
-        Ok(Some(Op::Ended(number, Box::new(row))))
-    }
-
     /// Stores what a checkpoint is made of, and keeps the lease meanwhile.
     async fn store_checkpoint(
         &mut self,
@@ -523,37 +491,6 @@ impl Live {
         if desk.weight >= BATCH_ROWS {
             self.flush(desk).await?;
         }
-        Ok(())
-    }
-
-    /// Records an effect as claimed, with everything seen before it, and only then lets it happen (I6).
-    pub(super) async fn claim_effect(
-        &mut self,
-        desk: &mut Desk,
-        claim: Claim,
-        delegates: Option<Box<Delegation>>,
-        answer: oneshot::Sender<Result<(), Fenced>>,
-    ) -> Result<(), Stop> {
-        let arguments = self.keep(claim.arguments.clone().into()).await?;
-        desk.ops.push(Op::Began {
-            claim: claim.clone(),
-            arguments: arguments.clone(),
-            delegates: delegates.clone(),
-        });
-        let Some(placed) = self.flush(desk).await? else {
-            return Ok(());
-        };
-        let call_id = claim.call_id.clone();
-        let body = call_body(claim, arguments, delegates);
-        let row = ItemRow {
-            turn: placed.turn,
-            output_index: placed.output_index,
-            at_ms: placed.at_ms,
-            body,
-        };
-        desk.calls.insert(call_id, (placed.item, row));
-        // A harness that is gone does not run the effect; the call stays claimed and ends as unknown.
-        let _ = answer.send(Ok(()));
         Ok(())
     }
 
