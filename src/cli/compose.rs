@@ -25,7 +25,7 @@ use crate::backend::aws::inventory::AwsInventory;
 use crate::backend::aws::store as aws_store;
 use crate::backend::demo::Demo;
 use crate::backend::harness::codex::exec::relay;
-use crate::backend::harness::codex::{self, CodexHarness};
+use crate::backend::harness::codex::{self, CodexHarness, warden};
 use crate::backend::harness::responses::{self, ResponsesHarness, patch};
 use crate::backend::key::KeySource;
 use crate::backend::local::archive::{TarZstdReader, TarZstdWriter};
@@ -57,14 +57,15 @@ pub use machines::{Machine, ThisMachine, execution, is_on_machine, machine, read
 pub use requests::{requests, requests_to_aws};
 pub use workers::{DaemonLine, Reports, Told, WorkerPool, compute, worker_pool};
 
-/// The binary's private roles, taken before any option is parsed: PID 1 of a sandbox, the patch tool inside one, and the way from Codex
-/// to one.
+/// The binary's private roles, taken before any option is parsed: PID 1 of a sandbox, the patch tool inside one, the way from Codex to
+/// one, and PID 1 where Codex runs.
 pub fn hidden() -> Option<ExitCode> {
     let role = std::env::args_os().nth(1)?;
     match role.to_str()? {
         init::ROLE => Some(init::main()),
         patch::ROLE => Some(patch::main()),
         relay::ROLE => Some(relay::main()),
+        warden::ROLE => Some(warden::main()),
         _ => None,
     }
 }
@@ -382,10 +383,7 @@ fn engine_settings(settings: &Settings) -> core::Settings {
             RecoveryChoice::Continue => Recovery::Continue,
             RecoveryChoice::Fail => Recovery::Fail,
         },
-        isolation: match settings.sandbox.isolation {
-            IsolationChoice::Sandbox => Isolation::Sandbox,
-            IsolationChoice::UnsafeNone => Isolation::UnsafeNone,
-        },
+        isolation: isolation(settings),
         network: match &settings.sandbox.network {
             NetworkChoice::Disabled => Network::Disabled,
             NetworkChoice::Enabled => Network::Enabled,
@@ -395,6 +393,13 @@ fn engine_settings(settings: &Settings) -> core::Settings {
         },
         subagents: matches!(settings.harness, HarnessSettings::Codex { .. }),
         ..core::Settings::default()
+    }
+}
+
+fn isolation(settings: &Settings) -> Isolation {
+    match settings.sandbox.isolation {
+        IsolationChoice::Sandbox => Isolation::Sandbox,
+        IsolationChoice::UnsafeNone => Isolation::UnsafeNone,
     }
 }
 
@@ -483,9 +488,11 @@ fn codex_harness(settings: &Settings, program: Option<PathBuf>) -> Arc<dyn Harne
         root: settings.data_dir.value.clone(),
     };
     // This very program, also when another one was put in its place meanwhile.
-    let relay = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
-    let mut options = codex::Options::new(relay, places.codex());
+    let own = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
+    let mut options = codex::Options::new(own, places.codex());
     options.program = program;
+    options.isolation = isolation(settings);
+    options.bwrap = settings.sandbox.bwrap.clone();
     options.max_model_calls = settings.limits.model_calls_per_turn;
     options.model_retries = settings.provider.max_retries;
     Arc::new(CodexHarness::new(provider(settings), options))

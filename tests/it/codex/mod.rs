@@ -2,6 +2,8 @@
 
 /// What Codex keeps of a conversation, moved from home to home.
 mod checkpoint;
+/// Where Codex runs.
+mod enclosure;
 /// A home of Codex, and Turns in it without a harness.
 mod exec;
 /// The Codex that tests/codex/install puts below the target directory.

@@ -349,9 +349,9 @@ async fn every_way_in_which_a_provider_fails_is_told_and_never_shows_the_key() {
         format!("data: {{\"type\":\"response.output_text.delta\",\"delta\":\"{REAL_KEY}\"}}\n\n");
     let quoting = format!("bad key {REAL_KEY}, sorry");
     let cases = [
-        (Answer::fails(500, "server_error", "no luck"), "server_error", Some(500)),
-        (Answer::fails(429, "rate_limit", "slow down"), "rate_limit_exceeded", Some(429)),
-        (Answer::fails(401, "invalid_api_key", &quoting), "authentication_error", Some(401)),
+        (Answer::fails(500, "server_error", "no luck"), "server_error", Some(503)),
+        (Answer::fails(429, "rate_limit", "slow down"), "rate_limit_exceeded", Some(503)),
+        (Answer::fails(401, "invalid_api_key", &quoting), "authentication_error", Some(400)),
         (Answer::whole(200, "text/html", "<p>hi</p>"), "invalid_request", Some(400)),
         (Answer::whole(200, "application/json", "{}"), "invalid_request", Some(400)),
         (Answer::whole(302, "text/plain", ""), "invalid_request", Some(400)),

@@ -53,6 +53,35 @@ async fn what_the_provider_refuses_fails_the_turn_and_the_next_one_goes_on() {
     stop(&rat);
 }
 
+/// How often the provider is asked when it answers like this, with one repetition allowed.
+async fn asked_with_one_repetition(status: u16, code: &str) -> (usize, serde_json::Value) {
+    let code = code.to_owned();
+    let stub = Stub::playing(move |_| Answer::fails(status, &code, "not now")).await;
+    let program = codex();
+    let program = program.to_str().expect("a path of text");
+    let rat = profiled(&stub, program, "provider.max_retries = 1");
+    let session = create(&rat, "go");
+    let (how, error) = last_turn(&rat, &session);
+    assert_eq!(how, "failed");
+    stop(&rat);
+    (stub.requests().len(), error)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_costs_one_request_and_a_passing_failure_as_many_as_are_allowed() {
+    for (status, code, asked, error) in [
+        (400, "invalid_request_error", 1, "invalid_request"),
+        (401, "invalid_api_key", 1, "authentication_error"),
+        (403, "forbidden", 1, "authentication_error"),
+        (404, "model_not_found", 1, "resource_not_found"),
+        (429, "rate_limit_exceeded", 2, "rate_limit_exceeded"),
+        (500, "server_error", 2, "server_error"),
+    ] {
+        let found = asked_with_one_repetition(status, code).await;
+        assert_eq!(found, (asked, error.into()), "{status}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_breaks_off_is_asked_for_again() {
     let stub = Stub::script([

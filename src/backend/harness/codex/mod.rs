@@ -1,7 +1,7 @@
 //! Harness `codex`: OpenAI's Codex agent, driven through its app-server, with our records as the only truth.
 //!
 //! Documented for operators in `docs/codex.md`. In reading order: `program` finds the binary, `config` and `home` make a directory for
-//! one process, `process` starts and ends it, `rpc` speaks with it, `setup` says what it is told of the Agent and of the past, `turn`
+//! one process, `process` starts it in an `enclosure` whose PID 1 is the [`warden`] and ends it, `rpc` speaks with it, `setup` says what it is told of the Agent and of the past, `turn`
 //! drives one Turn through as many processes as it takes, `talk` is the conversation with one of them and `seen` what is made of its news;
 //! `children` are the agents that the agent starts, `delegating` is what it does to them; `calls` keeps count of what the model asked for, `story` of what happened, and `failure` reads what the provider refused. [`exec`] is
 //! where the agent's commands go, [`proxy`] where its model requests go, and [`checkpoint`] saves what a process keeps.
@@ -17,6 +17,7 @@ pub mod checkpoint;
 mod children;
 mod config;
 mod delegating;
+mod enclosure;
 pub mod exec;
 mod failure;
 mod home;
@@ -29,6 +30,7 @@ mod setup;
 mod story;
 mod talk;
 mod turn;
+pub mod warden;
 
 use std::path::PathBuf;
 
@@ -39,15 +41,19 @@ pub use self::program::{NoProgram, PINNED, Program};
 use self::proxy::ModelProxy;
 use crate::api::TurnErrorCode;
 use crate::backend::model::http::HttpOptions;
-use crate::engine::ports::{Harness, TurnEnd, TurnLink, TurnTask};
+use crate::engine::ports::{Harness, Isolation, TurnEnd, TurnLink, TurnTask};
 
 /// What a Turn may use.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The Codex binary, or its package; `None`: the one in `PATH`.
     pub program: Option<PathBuf>,
-    /// Our own program, which Codex starts to reach [`exec`].
-    pub relay: PathBuf,
+    /// Our own program, which Codex starts to reach [`exec`], and which is PID 1 of where Codex runs.
+    pub own: PathBuf,
+    /// Whether Codex has namespaces of its own. Where they can't be had it is not started.
+    pub isolation: Isolation,
+    /// bubblewrap; `None`: the one in `PATH` or in the usual places.
+    pub bwrap: Option<PathBuf>,
     /// Where directories of processes are made. It belongs to this user alone.
     pub homes: PathBuf,
     /// Model calls of one Turn, over all its workers; one more fails the Turn with `usage_limit_exceeded`.
@@ -64,10 +70,12 @@ pub struct Options {
 
 impl Options {
     /// The usual bounds.
-    pub fn new(relay: PathBuf, homes: PathBuf) -> Options {
+    pub fn new(own: PathBuf, homes: PathBuf) -> Options {
         Options {
             program: None,
-            relay,
+            own,
+            isolation: Isolation::Sandbox,
+            bwrap: None,
             homes,
             max_model_calls: 200,
             command_timeout_ms: 3_600_000,

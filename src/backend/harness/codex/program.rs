@@ -21,6 +21,17 @@ pub struct Program {
     pub path: PathBuf,
 }
 
+impl Program {
+    /// What belongs to it, as one directory: its own tools are beside it. The binary itself, if it is not in a package.
+    pub fn package(&self) -> &Path {
+        let above = self.path.parent().filter(|dir| dir.ends_with("bin"));
+        above
+            .and_then(Path::parent)
+            .filter(|dir| dir.join("codex-path").is_dir())
+            .unwrap_or(&self.path)
+    }
+}
+
 /// Why there is none. An operator has to act; nothing was started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoProgram {

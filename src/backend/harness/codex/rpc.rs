@@ -204,6 +204,11 @@ impl Rpc {
         self.write(&message).await
     }
 
+    /// Says nothing any more: whoever reads it comes to the end.
+    pub fn close(&mut self) {
+        self.to = Box::new(tokio::io::sink());
+    }
+
     /// What came next; `None` when nothing will come any more.
     pub async fn next(&mut self) -> Option<Incoming> {
         match self.backlog.pop_front() {
@@ -225,6 +230,8 @@ impl Rpc {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{BufReader, DuplexStream, duplex};
+
     use super::*;
 
     #[test]
@@ -270,5 +277,53 @@ mod tests {
         assert!(read_line(&mut from, &mut line, 8).await);
         assert_eq!(line, b"short");
         assert!(!read_line(&mut from, &mut line, 8).await);
+    }
+
+    /// A conversation, and the other side of it: what is said to it, and what it says.
+    fn talking() -> (Rpc, DuplexStream, DuplexStream) {
+        let ((to, heard), (from, say)) = (duplex(1 << 10), duplex(1 << 10));
+        (Rpc::new(to, BufReader::new(from)), heard, say)
+    }
+
+    #[tokio::test]
+    async fn an_answer_is_found_among_answers_to_others_and_news_are_kept_in_order() {
+        let (mut rpc, _heard, mut say) = talking();
+        let lines = concat!(
+            "{\"method\":\"first\"}\n",
+            "{\"id\":7,\"result\":\"of nobody\"}\n",
+            "{\"id\":0,\"method\":\"second\"}\n",
+            "{\"id\":1,\"result\":\"ours\"}\n",
+        );
+        say.write_all(lines.as_bytes()).await.expect("it is read");
+        let answered = rpc.ask("what", json!({})).await;
+        assert_eq!(answered, Ok(json!("ours")));
+        let first = rpc.next().await;
+        assert!(matches!(first, Some(Incoming::Notice { method, .. }) if method == "first"));
+        let second = rpc.next().await;
+        assert!(matches!(second, Some(Incoming::Request { method, .. }) if method == "second"));
+        drop(say);
+        assert_eq!(rpc.next().await, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_does_not_answer_or_does_not_read_is_given_up() {
+        let (mut rpc, _heard, _say) = talking();
+        let silent = rpc.ask("what", json!({})).await;
+        assert_eq!(silent, Err(RpcError::Gone("it did not answer in time")));
+        let deaf = rpc.ask("what", json!({"long": "x".repeat(4 << 10)})).await;
+        assert_eq!(deaf, Err(RpcError::Gone("it does not read its input")));
+    }
+
+    #[tokio::test]
+    async fn whoever_is_not_spoken_to_any_more_comes_to_the_end() {
+        let (mut rpc, mut heard, _say) = talking();
+        rpc.tell("hello").await.expect("it is read");
+        rpc.close();
+        let mut all = String::new();
+        let read = tokio::io::AsyncReadExt::read_to_string(&mut heard, &mut all).await;
+        assert_eq!(
+            (read.ok(), all.as_str()),
+            (Some(19), "{\"method\":\"hello\"}\n")
+        );
     }
 }

@@ -39,7 +39,8 @@ impl Setup {
         let provider = json!({
             "name": PROVIDER,
             "wire_api": "responses",
-            "request_max_retries": retries,
+            // Repetitions of the one are repeated by the other.
+            "request_max_retries": 0,
             "stream_max_retries": retries,
             // Longer than the proxy waits, which knows why.
             "stream_idle_timeout_ms": 3_600_000,

@@ -1,10 +1,12 @@
 //! One Turn, through as many processes as it takes: each is fed from the story so far and goes on where the last one ended.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Options;
+use super::enclosure::{Enclosure, OWN_PROGRAM};
 use super::exec::{Bounds, Place};
 use super::home::Home;
 use super::process::AppServer;
@@ -17,7 +19,8 @@ use super::talk::Talk;
 use crate::api::{CallStatus, TurnErrorCode};
 use crate::backend::harness::responses::{OUTCOME_UNKNOWN, Stop};
 use crate::engine::ports::{
-    Environment, Fenced, Observation, Steer, ToolEnd, TurnEnd, TurnLink, TurnTask,
+    Environment, EnvironmentError, Fenced, Isolation, Observation, Steer, ToolEnd, TurnEnd,
+    TurnLink, TurnTask,
 };
 
 /// Processes in a row that may be lost without anything having come of them.
@@ -175,10 +178,16 @@ impl<'a> Turn<'a> {
         let program = Program::find(self.options.program.as_deref(), path.as_deref());
         let program =
             program.map_err(|error| failed(TurnErrorCode::InternalError, error.to_string()))?;
-        let relay = self
-            .environment
-            .as_ref()
-            .map(|_| self.options.relay.as_path());
+        let find = || Enclosure::find(self.options.bwrap.as_ref(), &self.options.own);
+        let enclosure = match self.options.isolation {
+            Isolation::Sandbox => Some(find().map_err(not_enclosed)?),
+            Isolation::UnsafeNone => None,
+        };
+        let own = match enclosure {
+            Some(_) => Path::new(OWN_PROGRAM),
+            None => &self.options.own,
+        };
+        let relay = self.environment.as_ref().map(|_| own);
         let home = Home::make(&self.options.homes, relay, &self.model).map_err(no_start)?;
         let (gates, asked) = tokio::sync::mpsc::channel(16);
         let bounds = Bounds {
@@ -188,7 +197,7 @@ impl<'a> Turn<'a> {
         let open = |environment| Place::open(home.path(), environment, bounds, gates);
         let place = self.environment.clone().map(open);
         let place = place.transpose().map_err(no_start)?;
-        let server = AppServer::start(&program.path, &home).map_err(no_start)?;
+        let server = AppServer::start(&program, &home, enclosure.as_ref()).map_err(no_start)?;
         let model_calls = self
             .options
             .max_model_calls
@@ -201,7 +210,14 @@ impl<'a> Turn<'a> {
         drop(admission);
         talk.server.kill().await;
         let end = match end {
-            Err(Halt::Lost(why)) => Err(Halt::Lost(format!("{why}; {}", talk.server.complaint()))),
+            Err(Halt::Lost(why)) => {
+                let complaint = talk.server.complaint();
+                let refusal = enclosure.and_then(|enclosure| enclosure.refusal(&complaint));
+                Err(match refusal {
+                    Some(refusal) => not_enclosed(refusal),
+                    None => Halt::Lost(format!("{why}; {complaint}")),
+                })
+            }
             end => end,
         };
         self.close_calls(&mut talk, &end).await?;
@@ -254,6 +270,17 @@ impl<'a> Turn<'a> {
         self.budget_bytes = self.budget_bytes.min(sent_bytes) / 2;
         self.budget_bytes >= HISTORY_LEAST_BYTES
     }
+}
+
+/// Codex can't have namespaces of its own here. An operator has to act.
+fn not_enclosed(error: EnvironmentError) -> Halt {
+    failed(
+        TurnErrorCode::SandboxError,
+        format!(
+            "Codex was not started, because it can't be isolated here: {error}. With `sandbox.isolation = \"unsafe-none\"` it runs as any other \
+             process of this machine"
+        ),
+    )
 }
 
 /// A process could not be started. An operator has to act.

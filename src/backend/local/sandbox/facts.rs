@@ -4,7 +4,8 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use super::config::RunAs;
-use super::refusal::Facts;
+use super::refusal::{self, Facts};
+use crate::engine::ports::EnvironmentError;
 
 /// The facts of this machine; what the launcher said and did is added by whoever saw it.
 pub(super) fn read(has_launcher: bool, program: &OwnedFd, run_as: Option<RunAs>) -> Facts {
@@ -23,7 +24,7 @@ pub(super) fn read(has_launcher: bool, program: &OwnedFd, run_as: Option<RunAs>)
 }
 
 /// Where bubblewrap is.
-pub(super) fn find_launcher(chosen: Option<&PathBuf>) -> Option<PathBuf> {
+pub(in crate::backend) fn find_launcher(chosen: Option<&PathBuf>) -> Option<PathBuf> {
     if let Some(path) = chosen {
         return path.is_file().then(|| path.clone());
     }
@@ -33,6 +34,14 @@ pub(super) fn find_launcher(chosen: Option<&PathBuf>) -> Option<PathBuf> {
         .chain(["/usr/bin".into(), "/usr/local/bin".into(), "/bin".into()])
         .map(|dir| dir.join("bwrap"))
         .find(|file| file.is_file())
+}
+
+/// Why nothing can have namespaces of its own on this machine, and what an operator can do. `said` are the launcher's words; `None`: there
+/// is no launcher.
+pub(in crate::backend) fn why_not(program: &OwnedFd, said: Option<&str>) -> EnvironmentError {
+    let mut facts = read(said.is_some(), program, None);
+    facts.said = said.unwrap_or_default().to_owned();
+    refusal::explain(&facts)
 }
 
 fn is_executable(program: &OwnedFd, run_as: Option<RunAs>) -> bool {

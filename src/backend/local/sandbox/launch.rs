@@ -94,6 +94,19 @@ fn spawn(
         .stdin(Stdio::from(theirs))
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
+    keep_open(&mut command, inherited);
+    if let Some(demotion) = demotion {
+        // SAFETY: between fork and exec only system calls are made, on values prepared before the fork.
+        unsafe {
+            command.pre_exec(move || demotion.apply());
+        }
+    }
+    let child = command.spawn()?;
+    Ok(Launched { child, control })
+}
+
+/// Lets what a command starts have these descriptors, under their numbers.
+pub(in crate::backend) fn keep_open(command: &mut Command, inherited: Vec<RawFd>) {
     // SAFETY: between fork and exec only system calls are made, on values prepared before the fork.
     unsafe {
         command.pre_exec(move || {
@@ -103,11 +116,9 @@ fn spawn(
                     return Err(io::Error::last_os_error());
                 }
             }
-            demotion.as_ref().map_or(Ok(()), Demotion::apply)
+            Ok(())
         });
     }
-    let child = command.spawn()?;
-    Ok(Launched { child, control })
 }
 
 /// How a root engine gives up root before the launcher starts. Root inside the sandbox's user namespace is not enough: files are
@@ -196,6 +207,6 @@ pub(super) async fn kill_half_started(child: &mut Child) {
 }
 
 /// Opens our own program so that it can be executed whatever path it has, and later even if it has none.
-pub(super) fn open_program(path: &Path) -> io::Result<OwnedFd> {
+pub(in crate::backend) fn open_program(path: &Path) -> io::Result<OwnedFd> {
     Ok(std::fs::File::open(path)?.into())
 }

@@ -68,7 +68,7 @@ pub(super) const GENERATED: &[(&str, &str)] = &[
 
 /// One thing of this machine that is shown read-only.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(in crate::backend) enum Shown {
     /// A directory or file, resolved, at a place in the sandbox.
     Bind(PathBuf, PathBuf),
     /// A symbolic link: (what it says, where).
@@ -76,7 +76,7 @@ pub(super) enum Shown {
 }
 
 /// What this machine has of what a sandbox is shown.
-pub(super) fn survey(read_only: &[PathBuf]) -> Vec<Shown> {
+pub(in crate::backend) fn survey(read_only: &[PathBuf]) -> Vec<Shown> {
     let mut shown = vec![Shown::Bind("/usr".into(), "/usr".into())];
     for name in TOP {
         let path = Path::new("/").join(name);

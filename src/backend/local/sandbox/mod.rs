@@ -35,3 +35,6 @@ mod workspace;
 
 pub use config::{EnvironmentLimits, LocalEnvironmentsConfig, RunAs};
 pub use environments::LocalEnvironments;
+pub(in crate::backend) use facts::{find_launcher, why_not};
+pub(in crate::backend) use launch::{keep_open, open_program};
+pub(in crate::backend) use layout::{Shown, survey};

@@ -1,5 +1,7 @@
 //! What an agent is answered that gets no stream. Bodies have the provider's form, so that the agent reads them as it reads a provider's.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::Response;
@@ -12,6 +14,9 @@ use crate::engine::ports::ModelError;
 
 /// Milliseconds to wait, for clients that know it.
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
+
+/// Longer than this nobody is kept waiting.
+const PAUSE_MAX: Duration = Duration::from_secs(60);
 
 /// A refusal of ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,13 +65,17 @@ pub fn spent() -> ModelError {
     }
 }
 
-/// The answer for a model call that failed. `status` is what the provider said, if it said anything. What an agent would repeat in vain
-/// gets a status that it does not repeat.
-pub fn failed(error: &ModelError, status: Option<u16>) -> Response {
-    let own = if error.retryable { 503 } else { 400 };
-    // Whatever is no failure among a provider's answers (a redirect) must be one here.
-    let status = status.filter(|status| *status >= 400).unwrap_or(own);
+/// The answer for a model call that failed. The agent repeats what is answered with 503 and nothing that is answered with 400, whatever the
+/// provider's own status was: agents repeat a refused key as if it were a passing failure, and give up at once where they should wait.
+pub fn failed(error: &ModelError) -> Response {
+    let status = if error.retryable { 503 } else { 400 };
     with(status, &error.code, &error.message, error.retry_after_ms)
+}
+
+/// How long the answer for a model call that failed is held back: as long as the provider said, because the agent may not know how to wait.
+pub fn pause(error: &ModelError) -> Duration {
+    let asked_ms = error.retry_after_ms.filter(|_| error.retryable);
+    Duration::from_millis(asked_ms.unwrap_or(0)).min(PAUSE_MAX)
 }
 
 fn with(status: u16, code: &str, message: &str, retry_after_ms: Option<u64>) -> Response {
@@ -100,21 +109,24 @@ mod tests {
 
     #[test]
     fn only_what_may_succeed_later_has_a_status_that_is_repeated() {
-        for (retryable, status, expect) in [
-            (true, None, 503),
-            (false, None, 400),
-            (true, Some(429), 429),
-            (false, Some(401), 401),
-            (false, Some(302), 400),
-            (true, Some(200), 503),
-        ] {
-            assert_eq!(failed(&error(retryable), status).status(), expect);
-        }
+        assert_eq!(failed(&error(true)).status(), 503);
+        assert_eq!(failed(&error(false)).status(), 400);
+    }
+
+    #[test]
+    fn only_what_is_repeated_is_waited_for_and_never_for_long() {
+        assert_eq!(pause(&error(true)), Duration::from_millis(1_001));
+        assert_eq!(pause(&error(false)), Duration::ZERO);
+        let hours = ModelError {
+            retry_after_ms: Some(u64::MAX),
+            ..error(true)
+        };
+        assert_eq!(pause(&hours), PAUSE_MAX);
     }
 
     #[test]
     fn a_wait_is_never_told_shorter_than_it_is() {
-        let response = failed(&error(true), Some(429));
+        let response = failed(&error(true));
         assert_eq!(response.headers()[RETRY_AFTER_MS], "1001");
         assert_eq!(response.headers()[RETRY_AFTER], "2");
     }

@@ -155,7 +155,10 @@ async fn refused(pass: &Pass, error: &ModelError, status: Option<u16>) -> Respon
         "a model call failed"
     );
     match pass.tell(FromProxy::Failed(error.clone())).await {
-        Ok(()) => answer::failed(error, status),
+        Ok(()) => {
+            tokio::time::sleep(answer::pause(error)).await;
+            answer::failed(error)
+        }
         Err(_) => Refusal::Ended.response(),
     }
 }
