@@ -278,7 +278,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents__subcmd__create)
-            opts="-f -P -o -q -v -h --model --name --instructions --metadata --file --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-f -P -o -q -v -h --model --name --instructions --harness --metadata --file --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -293,6 +293,10 @@ _rat__things() {
                     return 0
                     ;;
                 --instructions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --harness)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -482,7 +486,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__agents__subcmd__update)
-            opts="-f -P -o -q -v -h --model --name --instructions --metadata --file --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-f -P -o -q -v -h --model --name --instructions --harness --metadata --file --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -497,6 +501,10 @@ _rat__things() {
                     return 0
                     ;;
                 --instructions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --harness)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -2190,7 +2198,7 @@ _rat__things() {
             return 0
             ;;
         rat__subcmd__things__subcmd__sessions__subcmd__create)
-            opts="-f -P -o -q -v -h --input --agent-id --model --instructions --environment --network --allow --metadata --title --file --idempotency-key --wait --no-wait --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
+            opts="-f -P -o -q -v -h --input --agent-id --model --instructions --harness --environment --network --allow --metadata --title --file --idempotency-key --wait --no-wait --profile --data-dir --read-only --no-autostart --endpoint-url --output --json --color --quiet --verbose --no-input --stats --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2209,6 +2217,10 @@ _rat__things() {
                     return 0
                     ;;
                 --instructions)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --harness)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

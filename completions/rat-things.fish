@@ -126,6 +126,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fi
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l agent-id -d 'A saved Agent: its id, or the beginning of it' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l model -d 'The model [default: the profile\'s]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l instructions -d 'Instructions for the agent' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l harness -d 'What drives the agent: responses or codex [default: the Agent\'s, or the profile\'s]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l environment -d 'Where commands run: managed, a sandbox with a workspace; or none, and the agent has no shell [default: managed]' -r -f -a "none\t'Nowhere: the agent has no shell'
 managed\t'In a sandbox with a workspace'"
 complete -c rat-things -n "__fish_rat_things_using_subcommand sessions; and __fish_seen_subcommand_from create" -l network -d 'What commands may reach: disabled, restricted (the hosts given with --allow) or enabled (every public host) [default: the profile\'s]' -r -f -a "disabled\t'Nothing'
@@ -647,6 +648,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and not __
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l model -d 'The model' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l name -d 'A name for people' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l instructions -d 'What the model is told before everything else; - reads standard input' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l harness -d 'What drives the agent: responses or codex [default: the profile\'s]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -l metadata -d 'A name and a value to keep with the Agent; repeat it for more' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s f -l file -d 'The whole request as the Agents API has it, with tools and all; - reads standard input' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from create" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
@@ -720,6 +722,7 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l model -d 'The model' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l name -d 'A name for people; an empty one removes it' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l instructions -d 'What the model is told before everything else; - reads standard input, an empty one removes it' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l harness -d 'What drives the agent: responses or codex; an empty one leaves it to the profile' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -l metadata -d 'A name and a value to keep; an empty value removes the name; repeat it for more' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s f -l file -d 'The whole request as the Agents API has it; - reads standard input' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from update" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r

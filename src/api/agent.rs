@@ -52,6 +52,9 @@ pub struct Agent {
     /// Behaviour that may go away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experimental: Option<Experimental>,
+    /// This project's own: what drives the agent, if it is not what the worker's profile says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<HarnessChoice>,
 }
 
 /// The answer to deleting an Agent.
@@ -103,6 +106,19 @@ pub struct SessionAgent {
     /// Behaviour that may go away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experimental: Option<Experimental>,
+    /// This project's own: what drives the agent, if it is not what the worker's profile says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<HarnessChoice>,
+}
+
+words! {
+    /// What drives an agent.
+    pub enum HarnessChoice {
+        /// A loop of this project over the model.
+        Responses = "responses",
+        /// OpenAI's Codex.
+        Codex = "codex",
+    }
 }
 
 /// Whether the agent may use subagents, and how many at once.

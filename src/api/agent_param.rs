@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::api::{
-    Metadata, Patch, PersistedAgentToolParam, ReasoningEffort, ReasoningSummary, ServiceTier,
-    TextFormat, Verbosity,
+    HarnessChoice, Metadata, Patch, PersistedAgentToolParam, ReasoningEffort, ReasoningSummary,
+    ServiceTier, TextFormat, Verbosity,
 };
 
 mod read;
@@ -21,6 +21,9 @@ pub struct AgentCreateParams {
     /// Behaviour that may go away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experimental: Option<ExperimentalParam>,
+    /// This project's own: what drives the agent; what the worker's profile says if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harness: Option<HarnessChoice>,
     /// What the model is told before everything else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
@@ -56,6 +59,9 @@ pub struct AgentUpdateParams {
     /// Merged by key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experimental: Option<ExperimentalParam>,
+    /// This project's own; null: what the worker's profile says.
+    #[serde(default, skip_serializing_if = "Patch::is_keep")]
+    pub harness: Patch<HarnessChoice>,
     /// What the model is told before everything else.
     #[serde(default, skip_serializing_if = "Patch::is_keep")]
     pub instructions: Patch<String>,

@@ -24,6 +24,8 @@ words! {
         Receipt = "receipt",
         /// A Session is created once under its `Idempotency-Key`.
         SessionKey = "session-key",
+        /// `harness` of an Agent.
+        AgentHarness = "agent-harness",
     }
 }
 

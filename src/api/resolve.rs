@@ -32,6 +32,7 @@ impl Agent {
             updated_at: now,
             compaction: Some(params.compaction.unwrap_or_default().resolved()),
             experimental,
+            harness: params.harness,
         }
     }
 
@@ -54,6 +55,7 @@ impl Agent {
         tools.apply_or_default(&mut self.tools);
         apply_compaction(params.compaction, &mut self.compaction);
         merge(&mut self.experimental, params.experimental);
+        params.harness.apply(&mut self.harness);
         self.updated_at = now;
     }
 }
@@ -77,6 +79,7 @@ impl SessionAgent {
                 .collect(),
             compaction: agent.compaction,
             experimental: agent.experimental,
+            harness: agent.harness,
         }
     }
 
@@ -94,6 +97,7 @@ impl SessionAgent {
             tools: Vec::new(),
             compaction: Some(Compaction::default()),
             experimental: None,
+            harness: None,
         }
     }
 
@@ -114,6 +118,7 @@ impl SessionAgent {
         tools.apply_or_default(&mut self.tools);
         apply_compaction(params.compaction, &mut self.compaction);
         merge(&mut self.experimental, params.experimental);
+        params.harness.apply(&mut self.harness);
     }
 
     /// Applies an update of the Session.

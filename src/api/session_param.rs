@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::api::{
     AgentReasoningParam, AgentTextParam, AgentToolParam, CompactionParam, EnvironmentParam,
-    ExperimentalParam, InputMessage, Metadata, MultiAgentConfigParam, Patch, PromptCacheOptions,
-    PromptCacheTtl, ReasoningEffort, Review, ServiceTier,
+    ExperimentalParam, HarnessChoice, InputMessage, Metadata, MultiAgentConfigParam, Patch,
+    PromptCacheOptions, PromptCacheTtl, ReasoningEffort, Review, ServiceTier,
 };
 
 mod read;
@@ -58,6 +58,9 @@ pub struct SessionAgentParams {
     /// Behaviour that may go away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub experimental: Option<ExperimentalParam>,
+    /// This project's own; null: what the worker's profile says.
+    #[serde(default, skip_serializing_if = "Patch::is_keep")]
+    pub harness: Patch<HarnessChoice>,
     /// What the model is told before everything else.
     #[serde(default, skip_serializing_if = "Patch::is_keep")]
     pub instructions: Patch<String>,

@@ -1,6 +1,7 @@
 //! Names the concrete backends; no other face file may, but those below this one.
 
 pub mod account;
+mod harness;
 mod machines;
 mod requests;
 pub mod setup;
@@ -12,12 +13,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use super::config::{
-    AwsSettings, HarnessSettings, IsolationChoice, KeyOrigin, NetworkChoice, ProviderKind,
-    RecoveryChoice, ServerSettings, Settings, prepare_data_dir,
+    AwsSettings, IsolationChoice, KeyOrigin, NetworkChoice, ProviderKind, RecoveryChoice,
+    ServerSettings, Settings, prepare_data_dir,
 };
 use super::deployed::Deployed;
 use super::out::{CliError, codes};
-use crate::api::Extension;
+use crate::api::{Extension, HarnessChoice};
 use crate::backend::aws::caller::{RememberedIdentity, forget};
 use crate::backend::aws::client::AwsClients;
 use crate::backend::aws::identity::StsIdentity;
@@ -25,8 +26,8 @@ use crate::backend::aws::inventory::AwsInventory;
 use crate::backend::aws::store as aws_store;
 use crate::backend::demo::Demo;
 use crate::backend::harness::codex::exec::relay;
-use crate::backend::harness::codex::{self, CodexHarness, warden};
-use crate::backend::harness::responses::{self, ResponsesHarness, patch};
+use crate::backend::harness::codex::warden;
+use crate::backend::harness::responses::patch;
 use crate::backend::key::KeySource;
 use crate::backend::local::archive::{TarZstdReader, TarZstdWriter};
 use crate::backend::local::bell::LocalBell;
@@ -41,7 +42,7 @@ use crate::backend::local::sandbox::{
 };
 use crate::backend::local::secrets::LocalSecrets;
 use crate::backend::local::store::{SqliteStore, StoreOptions};
-use crate::backend::model::demo::{self, DemoModel};
+use crate::backend::model::demo::DemoModel;
 use crate::backend::model::http::{HttpModel, HttpOptions};
 use crate::backend::remote::{Remote, RemoteOptions};
 use crate::engine::archive::{ArchiveSink, ArchiveSource};
@@ -49,10 +50,10 @@ use crate::engine::core::{self, Core, Recovery};
 use crate::engine::fsck::Inventory;
 use crate::engine::keys::owner_of;
 use crate::engine::ports::{
-    Clock, Environments, Harness, Identity, IdentityError, Isolation, Liveness, Model, Network,
-    Principal,
+    Clock, Environments, Identity, IdentityError, Isolation, Liveness, Model, Network, Principal,
 };
 
+pub use harness::harness;
 pub use machines::{Machine, ThisMachine, execution, is_on_machine, machine, read_provider_key};
 pub use requests::{requests, requests_to_aws};
 pub use workers::{DaemonLine, Reports, Told, WorkerPool, compute, worker_pool};
@@ -391,7 +392,7 @@ fn engine_settings(settings: &Settings) -> core::Settings {
                 allowed_domains: domains.clone(),
             },
         },
-        subagents: matches!(settings.harness, HarnessSettings::Codex { .. }),
+        subagents: settings.harness.usual == HarnessChoice::Codex,
         ..core::Settings::default()
     }
 }
@@ -470,45 +471,6 @@ fn shell_words(argv: &[String]) -> String {
         .iter()
         .map(|word| format!("'{}'", word.replace('\'', r"'\''")));
     quoted.collect::<Vec<_>>().join(" ")
-}
-
-/// The harness, as the profile says.
-///
-/// # Errors
-/// The provider is configured wrongly.
-pub fn harness(settings: &Settings) -> Result<Arc<dyn Harness>, CliError> {
-    match &settings.harness {
-        HarnessSettings::Responses => responses_harness(settings),
-        HarnessSettings::Codex { program } => Ok(codex_harness(settings, program.clone())),
-    }
-}
-
-fn codex_harness(settings: &Settings, program: Option<PathBuf>) -> Arc<dyn Harness> {
-    let places = Places {
-        root: settings.data_dir.value.clone(),
-    };
-    // This very program, also when another one was put in its place meanwhile.
-    let own = PathBuf::from(format!("/proc/{}/exe", std::process::id()));
-    let mut options = codex::Options::new(own, places.codex());
-    options.program = program;
-    options.isolation = isolation(settings);
-    options.bwrap = settings.sandbox.bwrap.clone();
-    options.max_model_calls = settings.limits.model_calls_per_turn;
-    options.model_retries = settings.provider.max_retries;
-    Arc::new(CodexHarness::new(provider(settings), options))
-}
-
-fn responses_harness(settings: &Settings) -> Result<Arc<dyn Harness>, CliError> {
-    let mut options = responses::Options {
-        max_model_calls: settings.limits.model_calls_per_turn,
-        ..responses::Options::default()
-    };
-    options.retry.attempts = settings.provider.max_retries + 1;
-    if settings.provider.kind == ProviderKind::Demo {
-        // It reads nothing of what lies far back, so a late Turn must not pay for it.
-        options.history_budget_bytes = demo::HISTORY_BYTES;
-    }
-    Ok(Arc::new(ResponsesHarness::new(model(settings)?, options)))
 }
 
 /// Gives the memory back that this process can do without while it waits.

@@ -4,6 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use super::out::{CliError, codes};
+use crate::api::{HarnessChoice, Words};
 
 /// Bytes of a message.
 const TEXT_MAX_BYTES: u64 = 1 << 20;
@@ -26,6 +27,14 @@ pub fn text(given: &str, param: &str) -> Result<String, CliError> {
         return Err(too_large(param, TEXT_MAX_BYTES));
     }
     Ok(text)
+}
+
+/// The value of `--harness`.
+///
+/// # Errors
+/// The words that there are.
+pub fn harness(given: &str) -> Result<HarnessChoice, String> {
+    HarnessChoice::from_word(given).map_err(|error| error.to_string())
 }
 
 /// The bytes of `-f`: a file, or standard input for `-`.

@@ -111,11 +111,16 @@ pub fn session_details(session: &AgentSession) -> Details {
     for (name, value) in &session.metadata {
         metadata.row([Cell::text(name), Cell::text(value)]);
     }
-    Details::new()
+    let details = Details::new()
         .value("session", Cell::text(&session.id))
         .value("status", session_status(session.status))
         .value("title", title(session))
-        .value("model", Cell::text(&session.agent.model))
+        .value("model", Cell::text(&session.agent.model));
+    let details = match session.agent.harness {
+        Some(harness) => details.value("harness", Cell::text(harness.as_str())),
+        None => details,
+    };
+    details
         .value("agent", Cell::text(&session.agent.id))
         .value("environment", environment(session))
         .value("created", time(session.created_at))

@@ -49,7 +49,7 @@ pub struct Settings {
     pub isolation: Isolation,
     /// What they may reach, when the request does not say.
     pub network: Network,
-    /// The harness can work with subagents.
+    /// The harness of Agents that name none can work with subagents.
     pub subagents: bool,
 }
 

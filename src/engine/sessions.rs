@@ -19,8 +19,8 @@ use super::session::Head;
 use super::start_files::StartFile;
 use super::subagent::MAX_OPEN_SUBAGENTS;
 use crate::api::{
-    AgentTool, InputEvent, MessageInput, Metadata, Secret, SessionAgent, SessionCreateParams,
-    SessionUpdateParams, canonical_json,
+    AgentTool, HarnessChoice, InputEvent, MessageInput, Metadata, Secret, SessionAgent,
+    SessionCreateParams, SessionUpdateParams, canonical_json,
 };
 
 /// Row `config`: what a Session is configured with. Rewritten only by updates.
@@ -285,7 +285,8 @@ impl Core {
         if !multi_agent.enabled {
             return Ok(());
         }
-        if !self.settings.subagents {
+        let is_codex = |harness| harness == HarnessChoice::Codex;
+        if !agent.harness.map_or(self.settings.subagents, is_codex) {
             return Err(EngineError::invalid(
                 "agent.multi_agent.enabled",
                 "subagents are served with the harness codex, and not with the one that works here",

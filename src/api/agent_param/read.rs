@@ -16,6 +16,7 @@ impl Read for AgentCreateParams {
             model: fields.required("model")?,
             compaction: fields.nullable("compaction")?,
             experimental: fields.optional("experimental")?,
+            harness: fields.nullable("harness")?,
             instructions: fields.nullable("instructions")?,
             metadata: fields.nullable("metadata")?,
             multi_agent: fields.nullable("multi_agent")?,
@@ -36,6 +37,7 @@ impl Read for AgentUpdateParams {
         let params = AgentUpdateParams {
             compaction: fields.patch("compaction")?,
             experimental: fields.optional("experimental")?,
+            harness: fields.patch("harness")?,
             instructions: fields.patch("instructions")?,
             metadata: fields.patch("metadata")?,
             model: fields.optional("model")?,

@@ -34,6 +34,7 @@ impl Read for SessionAgentParams {
         let params = SessionAgentParams {
             compaction: fields.patch("compaction")?,
             experimental: fields.optional("experimental")?,
+            harness: fields.patch("harness")?,
             instructions: fields.patch("instructions")?,
             model: fields.optional("model")?,
             multi_agent: fields.patch("multi_agent")?,

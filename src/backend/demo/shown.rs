@@ -112,6 +112,7 @@ impl Here {
                 tools: Vec::new(),
                 compaction: None,
                 experimental: None,
+                harness: None,
             },
             created_at: self.created_ms(shared) / 1000,
             environment: Environment::OpenaiHosted(HostedEnvironment {
@@ -356,6 +357,7 @@ pub(super) fn agent(shared: &Shared, number: u64) -> Agent {
         updated_at: shared.began_ms / 1000,
         compaction: None,
         experimental: None,
+        harness: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::api::{self, AgentCreateParams, Metadata};
+use crate::api::{self, AgentCreateParams, HarnessChoice, Metadata};
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::input;
@@ -23,11 +23,14 @@ pub struct Args {
     /// What the model is told before everything else; - reads standard input
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
+    /// What drives the agent: responses or codex [default: the profile's]
+    #[arg(long, value_name = "NAME", value_parser = input::harness)]
+    harness: Option<HarnessChoice>,
     /// A name and a value to keep with the Agent; repeat it for more
     #[arg(long, value_name = "NAME=VALUE", value_parser = input::pair)]
     metadata: Vec<(String, String)>,
     /// The whole request as the Agents API has it, with tools and all; - reads standard input
-    #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with_all = ["model", "name", "instructions", "metadata"])]
+    #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with_all = ["model", "name", "instructions", "harness", "metadata"])]
     file: Option<PathBuf>,
 }
 
@@ -63,6 +66,7 @@ fn from_options(context: &Context, args: Args) -> Result<AgentCreateParams, CliE
         model,
         name: args.name,
         instructions,
+        harness: args.harness,
         metadata: (!metadata.is_empty()).then_some(metadata),
         ..AgentCreateParams::default()
     })

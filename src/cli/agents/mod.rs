@@ -11,7 +11,7 @@ use clap::Subcommand;
 use super::Context;
 use super::out::{Cell, CliError, Column, Details, Table};
 use super::show::time;
-use crate::api::{Agent, PersistedAgentTool};
+use crate::api::{Agent, PersistedAgentTool, Words};
 
 /// `rat-things agents …`
 #[derive(Debug, Subcommand)]
@@ -64,6 +64,10 @@ fn details(agent: &Agent) -> Details {
     let details = match &agent.instructions {
         Some(text) => details.prose("instructions", text),
         None => details.value("instructions", Cell::Nothing),
+    };
+    let details = match agent.harness {
+        Some(harness) => details.value("harness", Cell::text(harness.as_str())),
+        None => details,
     };
     details
         .value("created", time(agent.created_at))

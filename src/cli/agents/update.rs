@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::api::{self, Agent, AgentUpdateParams, Patch};
+use crate::api::{self, Agent, AgentUpdateParams, HarnessChoice, Patch};
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::input;
@@ -26,12 +26,23 @@ pub struct Args {
     /// What the model is told before everything else; - reads standard input, an empty one removes it
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
+    /// What drives the agent: responses or codex; an empty one leaves it to the profile
+    #[arg(long, value_name = "NAME", value_parser = harness)]
+    harness: Option<Patch<HarnessChoice>>,
     /// A name and a value to keep; an empty value removes the name; repeat it for more
     #[arg(long, value_name = "NAME=VALUE", value_parser = input::pair)]
     metadata: Vec<(String, String)>,
     /// The whole request as the Agents API has it; - reads standard input
-    #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with_all = ["model", "name", "instructions", "metadata"])]
+    #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with_all = ["model", "name", "instructions", "harness", "metadata"])]
     file: Option<PathBuf>,
+}
+
+/// The value of `--harness`.
+fn harness(given: &str) -> Result<Patch<HarnessChoice>, String> {
+    match given {
+        "" => Ok(Patch::Clear),
+        given => input::harness(given).map(Patch::Set),
+    }
 }
 
 /// Runs the command.
@@ -48,11 +59,13 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             args.model.is_some()
                 || args.name.is_some()
                 || args.instructions.is_some()
+                || args.harness.is_some()
                 || !args.metadata.is_empty()
         }
     };
     if !asked {
-        let message = "nothing to change: give --model, --name, --instructions, --metadata or -f";
+        let message =
+            "nothing to change: give --model, --name, --instructions, --harness, --metadata or -f";
         return Err(CliError::new(codes::INPUT, message));
     }
     let of = compose::deployment(&context.settings).await?;
@@ -89,6 +102,7 @@ fn from_options(args: Args, agent: &Agent) -> Result<AgentUpdateParams, CliError
             Some(name) => Patch::Set(name),
         },
         instructions,
+        harness: args.harness.unwrap_or_default(),
         metadata: match given {
             true => Patch::Set(metadata),
             false => Patch::Keep,

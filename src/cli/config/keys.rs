@@ -291,7 +291,7 @@ pub(super) static KEYS: &[Key] = &[
     profile(
         "harness",
         Type::OneOf(&["responses", "codex"]),
-        "What drives the agent: `responses`, a loop of our own over the model; `codex`, OpenAI's Codex, which has to be installed.",
+        "What drives the agent, if its Agent names nothing: `responses`, a loop of our own over the model; `codex`, OpenAI's Codex, which has to be installed.",
     )
     .default("responses")
     .env("RAT_THINGS_HARNESS"),

@@ -12,7 +12,7 @@ use super::origin::{Entry, Origin, Resolved};
 use super::resolve::Decided;
 use super::vars::Vars;
 use super::workers::WorkerSettings;
-use crate::api::Secret;
+use crate::api::{HarnessChoice, Secret};
 use crate::cli::out::{CliError, ColorChoice, codes};
 use crate::text::{Glyphs, TimeStyle};
 
@@ -138,16 +138,13 @@ pub enum ProviderKind {
     Responses,
 }
 
-/// What drives the agent.
+/// What drives agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HarnessSettings {
-    /// Our own loop over the model.
-    Responses,
-    /// Codex.
-    Codex {
-        /// Its binary or its package, unless it is to be looked up.
-        program: Option<PathBuf>,
-    },
+pub struct HarnessSettings {
+    /// Those whose Agent names nothing.
+    pub usual: HarnessChoice,
+    /// Codex' binary or its package, unless it is to be looked up.
+    pub codex: Option<PathBuf>,
 }
 
 /// `[profile.NAME.provider]`.
@@ -409,13 +406,14 @@ fn aws(decided: &Decided) -> Option<AwsSettings> {
 }
 
 fn harness(decided: &Decided, vars: &Vars) -> HarnessSettings {
-    match decided.text("harness").as_deref() {
-        Some("codex") => HarnessSettings::Codex {
-            program: decided
-                .text("codex.program")
-                .and_then(|path| locate::expand_home(&path, vars)),
+    HarnessSettings {
+        usual: match decided.text("harness").as_deref() {
+            Some("codex") => HarnessChoice::Codex,
+            _ => HarnessChoice::Responses,
         },
-        _ => HarnessSettings::Responses,
+        codex: decided
+            .text("codex.program")
+            .and_then(|path| locate::expand_home(&path, vars)),
     }
 }
 

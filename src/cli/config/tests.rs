@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::file::{self, File};
 use super::*;
+use crate::api::HarnessChoice;
 use crate::cli::out::{CliError, ColorChoice};
 use crate::text::{Glyphs, TimeStyle};
 use pretty_assertions::assert_eq;
@@ -517,13 +518,17 @@ fn codex_is_chosen_and_found_where_it_is_said_to_be() {
         ))
         .harness
     };
-    assert_eq!(codex(""), HarnessSettings::Codex { program: None });
+    let usual = HarnessChoice::Codex;
+    assert_eq!(codex(""), HarnessSettings { usual, codex: None });
     let program = Some(PathBuf::from("/home/me/codex"));
     assert_eq!(
         codex("codex.program = \"~/codex\""),
-        HarnessSettings::Codex { program }
+        HarnessSettings {
+            usual,
+            codex: program
+        }
     );
-    assert_eq!(settings("").harness, HarnessSettings::Responses);
+    assert_eq!(settings("").harness.usual, HarnessChoice::Responses);
 }
 
 #[test]

@@ -112,6 +112,7 @@ fn consequence(one: Extension) -> &'static str {
         Extension::CancelTurn => "cancel --turn may be refused",
         Extension::Receipt => "send does not tell what became of a message",
         Extension::SessionKey => "a creation without an answer is not repeated",
+        Extension::AgentHarness => "`--harness` is refused",
     }
 }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use crate::api::{
-    self, AgentSession, EnvironmentParam, HostedEnvironmentParam, NetworkAccess, NetworkParam,
-    SessionAgentParams, SessionCreateParams, SessionInput,
+    self, AgentSession, EnvironmentParam, HarnessChoice, HostedEnvironmentParam, NetworkAccess,
+    NetworkParam, SessionAgentParams, SessionCreateParams, SessionInput,
 };
 use crate::cli::Context;
 use crate::cli::compose;
@@ -36,6 +36,9 @@ pub struct Args {
     /// Instructions for the agent
     #[arg(long, value_name = "TEXT")]
     instructions: Option<String>,
+    /// What drives the agent: responses or codex [default: the Agent's, or the profile's]
+    #[arg(long, value_name = "NAME", value_parser = input::harness)]
+    harness: Option<HarnessChoice>,
     /// Where commands run: managed, a sandbox with a workspace; or none, and the agent has no shell [default: managed]
     #[arg(
         long,
@@ -59,7 +62,7 @@ pub struct Args {
     #[arg(long, value_name = "TEXT")]
     title: Option<String>,
     /// The whole request as the Agents API has it; - reads standard input
-    #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with_all = ["input", "agent_id", "model", "instructions", "network", "allow", "metadata", "title"])]
+    #[arg(short = 'f', long = "file", value_name = "FILE", conflicts_with_all = ["input", "agent_id", "model", "instructions", "harness", "network", "allow", "metadata", "title"])]
     file: Option<PathBuf>,
     #[command(flatten)]
     key: KeyArgs,
@@ -202,6 +205,9 @@ fn from_options(context: &Context, args: &Args) -> Result<SessionCreateParams, C
     };
     if let Some(instructions) = &args.instructions {
         agent.instructions = api::Patch::Set(instructions.clone());
+    }
+    if let Some(harness) = args.harness {
+        agent.harness = api::Patch::Set(harness);
     }
     Ok(SessionCreateParams {
         environment: environment(args)?,

@@ -206,3 +206,31 @@ fn overrides(agent: Value) -> SessionAgentParams {
     let params = parse_session_create(body.to_string().as_bytes()).expect("accepted");
     params.agent.expect("given")
 }
+
+#[test]
+fn a_harness_is_shown_only_where_one_was_chosen_and_a_session_keeps_its_own() {
+    let mut chosen = agent(json!({"model": "m", "harness": "codex"}));
+    assert_eq!(json_of(&chosen)["harness"], "codex");
+    let mut session = SessionAgent::of_saved(&chosen);
+    assert_eq!(json_of(&session)["harness"], "codex");
+    let null = parse_agent_update(br#"{"harness": null}"#).expect("accepted");
+    chosen.update(null, UPDATED);
+    assert_eq!(json_of(&chosen).get("harness"), None);
+    assert_eq!(
+        json_of(&SessionAgent::of_saved(&chosen)).get("harness"),
+        None
+    );
+    session.override_with(overrides(json!({"harness": "responses"})));
+    assert_eq!(json_of(&session)["harness"], "responses");
+    session.override_with(overrides(json!({"harness": null})));
+    assert_eq!(json_of(&session).get("harness"), None);
+    let unknown = parse_agent_create(br#"{"model": "m", "harness": "other"}"#);
+    let message = unknown.expect_err("refused").to_string();
+    assert!(
+        message.contains("responses") && message.contains("codex"),
+        "{message}"
+    );
+    // Bodies that do not name one are what they were.
+    let params = parse_agent_create(br#"{"model": "m"}"#).expect("accepted");
+    assert_eq!(json_of(&params), json!({"model": "m"}));
+}

@@ -2,6 +2,8 @@
 
 /// What Codex keeps of a conversation, moved from home to home.
 mod checkpoint;
+/// Agents that name their harness.
+mod choice;
 /// Where Codex runs.
 mod enclosure;
 /// A home of Codex, and Turns in it without a harness.

@@ -20,6 +20,7 @@ const ROOT_FILES: &[(&str, &[&str])] = &[("src/main.rs", &["cli"]), ("src/lib.rs
 pub(super) const MAY_ALSO_USE: &[(&str, &str)] = &[
     ("src/cli/compose.rs", "backend"),
     ("src/cli/compose/account.rs", "backend"),
+    ("src/cli/compose/harness.rs", "backend"),
     ("src/cli/compose/machines.rs", "backend"),
     ("src/cli/compose/requests.rs", "backend"),
     ("src/cli/compose/setup.rs", "backend"),
