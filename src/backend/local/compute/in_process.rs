@@ -42,7 +42,10 @@ struct Inner {
 #[derive(Default)]
 struct State {
     last_number: u64,
+    /// Each reservation looks at all of them, so what is over is kept elsewhere.
     executions: HashMap<ExecutionId, Execution>,
+    /// Runs that are over: remembered only to tell a repeated launch from one that comes too late.
+    ran: HashMap<ExecutionId, RunGrant>,
 }
 
 enum Execution {
@@ -55,8 +58,6 @@ enum Execution {
         /// Closes when the task is gone.
         gone: watch::Receiver<()>,
     },
-    /// This run is over: remembered only to tell a repeated launch from one that comes too late.
-    Ran(RunGrant),
 }
 
 /// Ended executions that are remembered, so that a repeated launch stays a no-op.
@@ -88,19 +89,21 @@ impl State {
         all.filter(|e| matches!(e, Execution::Runs { .. })).count()
     }
 
-    /// Forgets reservations that lapsed and, when there are many, runs that ended.
+    /// Forgets reservations that lapsed.
     fn tidy(&mut self) {
-        let many = self.executions.len() > ENDED_KEPT;
         self.executions.retain(|_, execution| match execution {
             Execution::Reserved { since, .. } => since.elapsed() < RESERVED_FOR,
             Execution::Runs { .. } => true,
-            Execution::Ran(_) => !many,
         });
     }
 
-    fn places_taken(&self) -> usize {
-        let all = self.executions.values();
-        all.filter(|e| !matches!(e, Execution::Ran(_))).count()
+    /// Notes that a run is over, and forgets the others when there are many.
+    fn bury(&mut self, grant: &RunGrant) {
+        self.executions.remove(&grant.execution);
+        if self.ran.len() >= ENDED_KEPT {
+            self.ran.clear();
+        }
+        self.ran.insert(grant.execution.clone(), grant.clone());
     }
 }
 
@@ -125,10 +128,8 @@ struct Burial {
 
 impl Drop for Burial {
     fn drop(&mut self) {
-        let name = &self.grant.execution;
-        let ran = Execution::Ran(self.grant.clone());
-        self.inner.state().executions.insert(name.clone(), ran);
-        self.inner.deaths.tell(name);
+        self.inner.state().bury(&self.grant);
+        self.inner.deaths.tell(&self.grant.execution);
     }
 }
 
@@ -153,7 +154,7 @@ impl Compute for InProcessCompute {
         if let Some(name) = again {
             return Ok(name);
         }
-        if state.places_taken() >= self.inner.max_runs {
+        if state.executions.len() >= self.inner.max_runs {
             return Err(ComputeError::Full);
         }
         state.last_number += 1;
@@ -168,12 +169,11 @@ impl Compute for InProcessCompute {
 
     async fn launch(&self, grant: &RunGrant) -> Result<(), ComputeError> {
         let mut state = self.inner.state();
+        if state.ran.get(&grant.execution) == Some(grant) {
+            return Ok(());
+        }
         match state.executions.get(&grant.execution) {
-            Some(Execution::Runs { grant: known, .. } | Execution::Ran(known))
-                if known == grant =>
-            {
-                return Ok(());
-            }
+            Some(Execution::Runs { grant: known, .. }) if known == grant => return Ok(()),
             Some(Execution::Reserved { session, since })
                 if *session == grant.session && since.elapsed() < RESERVED_FOR => {}
             _ => {
@@ -230,7 +230,7 @@ impl Compute for InProcessCompute {
                     state.executions.remove(execution);
                     return Ok(());
                 }
-                Some(Execution::Ran(_)) | None => return Ok(()),
+                None => return Ok(()),
             }
         };
         // Nothing is ever sent; the channel closes when the run's future has been dropped.
