@@ -6,7 +6,7 @@
 //! error, so the store checks for that itself.
 //!
 //! Read in this order: `schema`, `keycode`, `partitions`, `statements`, `rows` and `moving` (what is stored), `group` (one transaction), `pen` and `pace` (who writes
-//! it, and when), `writer` and `queue` (the thread), `turnstile` (turns between processes), `checkpoint`, `ahead` and `helper`, `readers`, `open` and `identity`.
+//! it, and when), `writer` and `queue` (the thread), `turnstile` (turns between processes), `joined`, `checkpoint`, `ahead` and `helper`, `readers`, `open` and `identity`.
 
 mod ahead;
 mod checkpoint;
@@ -14,6 +14,7 @@ mod faults;
 mod group;
 mod helper;
 mod identity;
+mod joined;
 mod keycode;
 mod moving;
 mod open;

@@ -3,6 +3,7 @@
 //! The order matters. The busy timeout comes before any statement, because even a pragma may need a lock; the journal mode comes
 //! before the schema, because a new file gets it while nobody else can be using it.
 
+use std::ffi::CStr;
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -15,6 +16,7 @@ use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{StatVfsMountFlags, statvfs};
 
 use super::identity::{Files, Identity, inode, suffixed};
+use super::joined;
 use super::partitions::Partitions;
 use super::schema::{self, Found, STEPS};
 use super::statements::KEPT;
@@ -111,14 +113,17 @@ impl Place {
 pub(super) fn open(path: &Path, options: StoreOptions) -> Result<Place, StoreError> {
     let path = settle_path(path)?;
     let before = inode(&path);
-    let mut conn = connection(&path, options)?;
+    let conn = connection(&path, options)?;
     let refused = |e: rusqlite::Error| faults::refused(&e, &path);
     let empty = fs::metadata(&path).is_ok_and(|m| m.len() == 0);
     let current = !empty
         && matches!(schema::look(&conn).map_err(refused)?, Found::Version(v) if v == STEPS.len() as i64)
         && (is_frozen(&path) || journal_mode(&conn, "PRAGMA journal_mode").map_err(refused)?);
     if !current {
-        prepare(&mut conn, &path)?;
+        let mut plain = connection_through(None, &path, options)?;
+        prepare(&mut plain, &path)?;
+        // The WAL goes with the last connection that has it open.
+        version(&conn).map_err(refused)?;
     }
     let files = Files::of(&path);
     let identity = files.identity();
@@ -161,7 +166,7 @@ fn prepare(conn: &mut Connection, path: &Path) -> Result<(), StoreError> {
             "its file system does not support SQLite's write-ahead log",
         ));
     }
-    writer_settings(conn, Durability::Full).map_err(refused)?;
+    conn.execute_batch(SYNCED).map_err(refused)?;
     match schema::migrate(conn, STEPS).map_err(refused)? {
         Found::Version(v) if v == STEPS.len() as i64 => Ok(()),
         Found::Version(v) => Err(faults::newer(path, v, STEPS.len() as i64)),
@@ -200,7 +205,21 @@ fn create(path: &Path) -> io::Result<()> {
         .map(drop)
 }
 
+/// A connection that writes its WAL in long pieces, if each of its commits syncs.
 fn connection(path: &Path, options: StoreOptions) -> Result<Connection, StoreError> {
+    let layer = match options.durability {
+        Durability::Full => joined::layer(),
+        Durability::ProcessOnly => None,
+    };
+    connection_through(layer, path, options)
+}
+
+/// A connection through a layer between SQLite and its files.
+fn connection_through(
+    layer: Option<&CStr>,
+    path: &Path,
+    options: StoreOptions,
+) -> Result<Connection, StoreError> {
     let refused = |e: rusqlite::Error| faults::refused(&e, path);
     // A connection is used by one thread at a time, so SQLite's own mutex on it is not needed.
     let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -208,7 +227,11 @@ fn connection(path: &Path, options: StoreOptions) -> Result<Connection, StoreErr
         let flags = flags | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
         Connection::open_with_flags(frozen_uri(path), flags)
     } else {
-        Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_READ_WRITE)
+        let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE;
+        match layer {
+            Some(layer) => Connection::open_with_flags_and_vfs(path, flags, layer),
+            None => Connection::open_with_flags(path, flags),
+        }
     }
     .map_err(refused)?;
     conn.busy_timeout(patience(options)).map_err(refused)?;
@@ -247,15 +270,21 @@ fn journal_mode(conn: &Connection, pragma: &str) -> rusqlite::Result<bool> {
         .map(|mode| mode == "wal")
 }
 
+/// Each commit is on the disk before it is acknowledged. Elsewhere `fsync` reaches the platter; on macOS it takes a pragma.
+const SYNCED: &str = if cfg!(target_os = "macos") {
+    "PRAGMA synchronous=FULL; PRAGMA fullfsync=1"
+} else {
+    "PRAGMA synchronous=FULL"
+};
+
 fn writer_settings(conn: &Connection, durability: Durability) -> rusqlite::Result<()> {
     // Checkpoints are made by our own policy, so every connection that writes sets a hook, which takes the place of SQLite's
-    // automatic ones. Larger caches and memory maps were measured to gain nothing.
-    conn.execute_batch(match durability {
-        // Elsewhere `fsync` reaches the platter; on macOS it takes a pragma.
-        Durability::Full if cfg!(target_os = "macos") => {
-            "PRAGMA synchronous=FULL; PRAGMA fullfsync=1"
+    // automatic ones. Memory maps were measured to gain nothing.
+    match durability {
+        Durability::Full => {
+            conn.execute_batch(SYNCED)?;
+            conn.execute_batch(joined::SETTING)
         }
-        Durability::Full => "PRAGMA synchronous=FULL",
-        Durability::ProcessOnly => "PRAGMA synchronous=NORMAL",
-    })
+        Durability::ProcessOnly => conn.execute_batch("PRAGMA synchronous=NORMAL"),
+    }
 }

@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 
 use rat_things::backend::local::store::{Durability, SqliteStore, StoreOptions};
-use rat_things::engine::ports::{Store, StoreError};
+use rat_things::engine::ports::{Change, Commit, CommitId, Guard, Key, Store, StoreError, Write};
 use rustix::fs::{FlockOperation, flock};
 
 use super::{APPLIED, has, one, open, place};
@@ -68,6 +68,44 @@ async fn what_one_store_acknowledged_the_other_reads_at_once() {
         };
         assert_eq!(writer.commit(one(n, 700)).await, APPLIED);
         assert!(has(reader, n, 700).await);
+    }
+}
+
+/// A store may not answer from what it wrote itself.
+#[tokio::test]
+async fn a_head_that_another_store_or_program_changed_is_read_as_it_is_now() {
+    let (_dir, path) = place();
+    let stores = [open(&path), open(&path)].map(|store| store.expect("it opens"));
+    let key = Key::new("S/a", "head");
+    let head = |n: u64| Commit {
+        id: CommitId(u128::from(n).to_be_bytes()),
+        writes: vec![Write {
+            key: key.clone(),
+            guard: match n {
+                1 => Guard::Absent,
+                n => Guard::Version(n - 1),
+            },
+            change: Change::Put(n.to_string().into_bytes()),
+        }],
+    };
+    for n in 1..=200 {
+        // Each writes three times in turn, so that both find their own last word and the other's.
+        let writer = &stores[n as usize / 3 % 2];
+        assert_eq!(writer.commit(head(n)).await, APPLIED);
+        for reader in &stores {
+            let found = reader.get(&key).await.expect("reads work").expect("a row");
+            assert_eq!(
+                (found.version, found.value),
+                (n, n.to_string().into_bytes())
+            );
+        }
+    }
+    let foreign = rusqlite::Connection::open(&path).expect("any program can open it");
+    let changed = foreign.execute("UPDATE k SET v = CAST('other' AS BLOB)", []);
+    assert_eq!(changed, Ok(1));
+    for reader in &stores {
+        let found = reader.get(&key).await.expect("reads work").expect("a row");
+        assert_eq!((found.version, found.value), (200, b"other".to_vec()));
     }
 }
 
