@@ -107,6 +107,9 @@ impl Grouper {
 
 fn open(place: &Place, counters: &Counters) -> Result<Connection, StoreError> {
     let mut conn = place.connect_writing()?;
+    // Its own commits leave its cache as it is, and what is not there is read while everybody waits.
+    conn.execute_batch("PRAGMA cache_size=-8192")
+        .map_err(|e| faults::refused(&e, &place.path))?;
     let log = Arc::clone(counters.log());
     conn.wal_hook(Some(move |_: &mut Wal, pages: i32| {
         log.committed(u64::try_from(pages).unwrap_or(0));
