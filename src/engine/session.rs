@@ -13,7 +13,7 @@ pub const MAX_PENDING: usize = 64;
 /// Bytes that a stored head stays below.
 pub const HEAD_BYTES: usize = 4096;
 /// Bytes of words about a failure that the head keeps.
-const WORDS_BYTES: usize = 200;
+const WORDS_BYTES: usize = 128;
 
 /// The next number of each kind of row; rows are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
