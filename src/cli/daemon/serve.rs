@@ -47,8 +47,9 @@ pub async fn run(context: &mut Context, args: &RunArgs) -> Result<(), CliError> 
         // Another one is there, which is what was wanted.
         return Ok(());
     };
-    sign(context, &local, None)?;
+    // Before anybody can know of it and ask it to leave.
     let mut signals = Signals::new(background)?;
+    sign(context, &local, None)?;
     let environments = compose::environments(&context.settings, &local.places)?;
     let compute = compose::worker_pool(&context.settings, &local, worker_args(context)).await?;
     let (stop, stopped) = watch::channel(false);
