@@ -44,7 +44,7 @@ pub fn of(number: u64) -> u64 {
 pub enum SubagentState {
     /// It was started.
     Created,
-    /// A Turn of its own began.
+    /// A Turn of its own began, or it can be given work again.
     Active,
     /// It is over.
     Closed,

@@ -136,7 +136,11 @@ impl Live {
         };
         let mut told = Vec::new();
         match &news {
-            SubagentNews::Reopened => one.row.closed_ms = None,
+            SubagentNews::Reopened if one.row.closed_ms.is_none() => return Ok(()),
+            SubagentNews::Reopened => {
+                one.row.closed_ms = None;
+                told.push(SubagentState::Active);
+            }
             SubagentNews::Began => {
                 one.end(Ended::Cancelled, now_ms);
                 one.begin(now_ms);

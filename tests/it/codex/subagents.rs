@@ -34,13 +34,17 @@ fn was_told(asked: &Asked, call_id: &str) -> bool {
     !asked.outputs_of(call_id).is_empty()
 }
 
-/// Creates a Session whose Agent may start so many others at once.
-fn create(rat: &Rat, input: &str, most: u64) -> String {
-    let request = json!({
+/// A Session whose Agent may start so many others at once.
+fn request(input: &str, most: u64) -> Value {
+    json!({
         "agent": {"model": "stub-model", "multi_agent": {"enabled": true, "max_concurrent_subagents": most}},
         "environment": {"type": "openai_hosted"},
         "input": input,
-    });
+    })
+}
+
+fn create(rat: &Rat, input: &str, most: u64) -> String {
+    let request = request(input, most);
     let file = rat.path().join("request.json");
     std::fs::write(&file, request.to_string()).expect("written");
     let file = file.to_str().expect("a plain path");
@@ -120,6 +124,8 @@ fn without_notes(lines: Vec<String>) -> Vec<String> {
         .collect()
 }
 
+const PATCH: &str = "*** Begin Patch\n*** Add File: hello.txt\n+hi\n*** End Patch\n";
+
 /// Starts one, waits for it, gives it more, waits again, closes it, and answers.
 fn delegating(asked: &Asked) -> Answer {
     if !is_root(asked) {
@@ -127,6 +133,7 @@ fn delegating(asked: &Asked) -> Answer {
             (false, _) => Answer::new()
                 .says("I look")
                 .runs("call_1", "echo ran >> log; echo out"),
+            (true, 0) if !was_told(asked, "call_2") => Answer::new().patches("call_2", PATCH),
             (true, 0) => Answer::new().thinks("so it is").says("it is out"),
             (true, _) => Answer::new().says("that was all"),
         };
@@ -177,6 +184,7 @@ async fn a_subagent_works_in_the_same_place_and_both_histories_are_kept() {
             "root to sub 0: look for it",
             "assistant: I look",
             "echo ran >> log; echo out [completed]",
+            "apply_patch A hello.txt [completed]",
             "root reasoning root [completed]",
             "assistant: it is out",
             "root to sub 0: and more",
@@ -184,6 +192,7 @@ async fn a_subagent_works_in_the_same_place_and_both_histories_are_kept() {
         ]]
     );
     assert_eq!(rat.lines(&session, "log"), ["ran"]);
+    assert_eq!(rat.lines(&session, "hello.txt"), ["hi"]);
     let one = &subagents(&rat, &session)[0];
     assert_eq!(one["status"], "closed");
     assert!(
@@ -407,7 +416,10 @@ async fn a_turn_waits_for_its_client_only_when_its_subagents_are_done() {
     let held = gate.clone();
     let stub = Stub::playing(move |asked| {
         if !is_root(asked) {
-            return Answer::new().until(&held).says("it is out");
+            return match was_told(asked, "call_mine") {
+                false => Answer::new().calls("call_mine", "ask", &json!({"what": "y"})),
+                true => Answer::new().until(&held).says("it is out"),
+            };
         }
         match (started_by(asked, "spawn"), was_told(asked, "call_ask")) {
             (None, _) => delegates("spawn", "spawn_agent", &json!({"message": "look for it"})),
@@ -445,7 +457,12 @@ async fn a_turn_waits_for_its_client_only_when_its_subagents_are_done() {
     let (_, subs) = transcripts(&rat, session);
     assert_eq!(
         subs,
-        [["root to sub 0: look for it", "assistant: it is out"]]
+        [[
+            "root to sub 0: look for it",
+            // Whoever waits for the client must be able to wait for days.
+            "ask [failed]",
+            "assistant: it is out",
+        ]]
     );
     rat.ok(&["sessions", "answer", session, "--result", "42"]);
     settled(&rat, session);
@@ -470,4 +487,148 @@ async fn a_session_with_subagents_moves_and_goes_on() {
     send(&there, &session, "and now");
     assert_eq!(last_turn(&there, &session).0, "completed");
     stop(&there);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn model_calls_of_subagents_count_against_the_limit_of_the_turn() {
+    // Whoever was started never comes to an end.
+    let stub = Stub::playing(|asked| match (is_root(asked), started_by(asked, "spawn")) {
+        (true, None) => delegates("spawn", "spawn_agent", &json!({"message": "look"})),
+        (true, Some(agent)) => delegates("wait", "wait_agent", &json!({"targets": [agent]})),
+        (false, _) => Answer::new().runs(&format!("call_{}", asked.number), "true"),
+    })
+    .await;
+    let program = super::installed::codex();
+    let program = program.to_str().expect("a path of text");
+    let rat = super::world::profiled(&stub, program, "limits.model_calls_per_turn = 5");
+    let session = create(&rat, "go", 2);
+    settled(&rat, &session);
+    let (status, code) = last_turn(&rat, &session);
+    assert_eq!(
+        (status, code),
+        ("failed".into(), "usage_limit_exceeded".into())
+    );
+    assert_eq!(stub.requests().len(), 5);
+    assert_eq!(subagents(&rat, &session)[0]["status"], "closed");
+    stop(&rat);
+}
+
+/// Asks the daemon: the status, and the body as it is.
+async fn ask(base: &str, path: &str, body: Option<&Value>) -> (u16, String) {
+    // Needed once a process, whoever comes first.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let http = reqwest::Client::builder()
+        .no_proxy()
+        .build()
+        .expect("builds");
+    let at = format!("{base}{path}");
+    let request = match body {
+        None => http.get(at),
+        Some(body) => http.post(at).json(body),
+    };
+    let request = request.header("openai-beta", "agents=v1");
+    let answer = request.send().await.expect("it answers");
+    let status = answer.status().as_u16();
+    (status, answer.text().await.expect("a body"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_over_http_is_told_of_subagents_and_reads_each_of_their_routes() {
+    let stub = Stub::playing(delegating).await;
+    let program = super::installed::codex();
+    let program = program.to_str().expect("a path of text");
+    let served = "daemon.listen = \"127.0.0.1:0\"\ndaemon.no_auth = true";
+    let rat = super::world::profiled(&stub, program, served);
+    rat.ok(&["daemon", "start"]);
+    let listens = rat.json(&["daemon", "status"])["listen"].clone();
+    let base = match listens.as_str() {
+        Some(at) if at.starts_with("http") => at.trim_end_matches("/v1").to_owned(),
+        at => format!("http://{}", at.expect("it listens")),
+    };
+    let mut body = request("go", 2);
+    body["stream"] = true.into();
+    let (status, stream) = ask(&base, "/v1/agents/sessions", Some(&body)).await;
+    assert_eq!(status, 200, "{stream}");
+    let events = stream
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line.strip_prefix("data: ")?).ok());
+    let events: Vec<Value> = events.collect();
+    let of_subagents = events.iter().filter_map(|event| {
+        let kind = event["type"].as_str()?;
+        let kind = kind.strip_prefix("agent.session.subagent.")?;
+        Some((kind, event["subagent"]["status"].as_str()?))
+    });
+    assert_eq!(
+        of_subagents.collect::<Vec<_>>(),
+        [
+            ("created", "active"),
+            ("active", "active"),
+            ("active", "active"),
+            ("closed", "closed"),
+        ]
+    );
+    // Of what it did nothing is in the root agent's stream.
+    assert!(!stream.contains("command_execution"), "{stream}");
+    let session = events[0]["session"]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    settled(&rat, &session);
+    let at = format!("/v1/agents/sessions/{session}");
+    let get = async |path: &str| {
+        let (status, body) = ask(&base, &format!("{at}{path}"), None).await;
+        let body: Value = serde_json::from_str(&body).expect("JSON");
+        (status, body)
+    };
+    let (status, page) = get("/subagents").await;
+    let one = &page["data"][0];
+    assert_eq!(
+        (status, &one["object"]),
+        (200, &"agent.session.subagent".into())
+    );
+    let id = one["id"].as_str().expect("an id");
+    let (_, root) = get("").await;
+    assert_eq!(one["parent_agent_id"], root["agent"]["id"]);
+    assert_eq!(get(&format!("/subagents/{id}")).await, (200, one.clone()));
+    let (_, turns) = get(&format!("/subagents/{id}/turns?order=asc")).await;
+    let turns = data(&turns);
+    assert_eq!(turns.len(), 2, "{turns:#?}");
+    let mut items = Vec::new();
+    for turn in &turns {
+        assert_eq!(
+            (&turn["subagent_id"], &turn["status"]),
+            (&one["id"], &"completed".into())
+        );
+        let turn_id = turn["id"].as_str().expect("an id");
+        let path = format!("/subagents/{id}/turns/{turn_id}");
+        assert_eq!(get(&path).await, (200, turn.clone()));
+        let (_, page) = get(&format!("{path}/items?order=asc")).await;
+        for item in data(&page) {
+            assert_eq!(item["turn_id"], turn["id"]);
+            items.push(item);
+        }
+        // It is none of the root agent's.
+        assert_eq!(get(&format!("/turns/{turn_id}")).await.0, 404);
+    }
+    // All of them, in pages of two.
+    let mut all = Vec::new();
+    let mut after = String::new();
+    loop {
+        let path = format!("/subagents/{id}/items?order=asc&limit=2{after}");
+        let (status, page) = get(&path).await;
+        assert_eq!(status, 200);
+        all.extend(data(&page));
+        match page["has_more"] == true {
+            true => after = format!("&after={}", page["last_id"].as_str().expect("an id")),
+            false => break,
+        }
+    }
+    assert_eq!(all, items);
+    assert_eq!(all.len(), 8);
+    let (_, own) = get("/items?limit=100").await;
+    let own = data(&own);
+    assert!(own.iter().all(|item| !all.contains(item)));
+    let (_, own_turns) = get("/turns").await;
+    assert_eq!(own_turns["data"][0]["subagent_id"], Value::Null);
+    stop(&rat);
 }

@@ -12,16 +12,18 @@ use rat_things::api::{
 use rat_things::engine::core::Settings;
 use rat_things::engine::error::EngineError;
 use rat_things::engine::ids::SessionId;
+use rat_things::engine::keys;
 use rat_things::engine::ports::{
-    Claim, ClaimAs, Delegates, Fenced, Harness, ModelUsage, Observation, Past, SubagentEnd,
+    Claim, ClaimAs, Delegates, Fenced, Harness, ModelUsage, Observation, Past, Record, SubagentEnd,
     SubagentNews, ToolEnd, TurnEnd, TurnLink, TurnTask,
 };
 use rat_things::engine::read::ListQuery;
-use rat_things::engine::subagent::MAX_OPEN_SUBAGENTS;
+use rat_things::engine::subagent::{MAX_OPEN_SUBAGENTS, within};
 use serde_json::json;
 
 use super::archives::{IMPORTER, Target};
 use super::entries::Written;
+use super::records::violations;
 use super::world::{OWNER, Setup, World, answer_to, managed};
 
 type Act =
@@ -536,4 +538,124 @@ pub async fn what_the_harness_cannot_do_is_refused_by_name() {
     };
     let field = "agent.multi_agent.max_concurrent_subagents";
     assert_eq!(param.as_deref(), Some(field));
+}
+
+#[tokio::test(start_paused = true)]
+pub async fn one_that_was_closed_can_be_opened_again_and_goes_on_in_its_history() {
+    let (world, session) = played(async |_, task: TurnTask, link: Arc<TurnLink>| {
+        takes(&task, &link).await?;
+        opens(&link, "a", None).await?;
+        for text in ["first", "second"] {
+            of(&link, "a", SubagentNews::Began).await?;
+            did(&link, "a", says(text)).await?;
+            let failed = SubagentEnd::Failed {
+                code: "server_error".into(),
+                message: "down".into(),
+            };
+            of(&link, "a", SubagentNews::Ended(failed)).await?;
+            of(&link, "a", SubagentNews::Closed).await?;
+            // Said twice, it is done once.
+            of(&link, "a", SubagentNews::Closed).await?;
+            of(&link, "a", SubagentNews::Reopened).await?;
+            of(&link, "a", SubagentNews::Reopened).await?;
+        }
+        Ok(TurnEnd::Completed)
+    })
+    .await;
+    assert_eq!(
+        subagents(&world, &session).await,
+        [(
+            SubagentStatus::Closed,
+            vec!["assistant completed".to_owned(); 2]
+        )]
+    );
+    let read = world.read(&session).await;
+    let turns = world
+        .core
+        .list_subagent_turns(&read, 1, &everything())
+        .await;
+    let turns = turns.expect("listed").data;
+    let ends: Vec<TurnStatus> = turns.iter().map(|turn| turn.status).collect();
+    assert_eq!(ends, [TurnStatus::Failed; 2]);
+    // Each Turn has its own Item, and no other.
+    for turn in &turns {
+        let number = world.core.subagent_turn_number(&read, 1, &turn.id);
+        let query = everything();
+        let items =
+            world
+                .core
+                .list_subagent_items(&read, 1, Some(number.expect("its own")), &query);
+        let items = items.await.expect("listed").data;
+        assert_eq!((items.len(), items[0].turn_id()), (1, &*turn.id));
+        assert!(world.core.subagent_turn_number(&read, 2, &turn.id).is_err());
+    }
+    let told: Vec<Event> = events(&world, &session).await;
+    let told = told.iter().filter_map(|event| match event {
+        Event::SubagentCreated(event) => Some(("created", event.subagent.status)),
+        Event::SubagentActive(event) => Some(("active", event.subagent.status)),
+        Event::SubagentClosed(event) => Some(("closed", event.subagent.status)),
+        _ => None,
+    });
+    let (open, closed) = (SubagentStatus::Active, SubagentStatus::Closed);
+    let (active, over) = (("active", open), ("closed", closed));
+    assert_eq!(
+        told.collect::<Vec<_>>(),
+        [
+            ("created", open),
+            active,
+            over,
+            active,
+            active,
+            over,
+            active,
+            over
+        ]
+    );
+}
+
+#[tokio::test(start_paused = true)]
+pub async fn damage_to_the_records_of_a_subagent_is_found() {
+    let (world, session) = played(|_, task, link| one_child(task, link)).await;
+    let sound = world.store.records();
+    let now_ms = world.core.clock.now_ms();
+    assert_eq!(violations(&sound, now_ms), Vec::<String>::new());
+    let partition = keys::session_partition(&session);
+    let (turn, item) = (keys::turn(within(1, 1)), keys::item(within(1, 2)));
+    let subagent = keys::subagent(1);
+    // What is done to a field of a row; nothing: the row is lost.
+    let cases = [
+        ("I16", &subagent, None),
+        ("I16", &turn, None),
+        ("I16", &item, None),
+        ("form", &subagent, Some(("k", json!(null)))),
+        ("form", &item, Some(("kind", json!("other")))),
+        ("I8", &subagent, Some(("end", json!(null)))),
+        ("I16", &subagent, Some(("o", json!(7)))),
+        ("I16", &subagent, Some(("m", json!(9)))),
+        ("I8", &subagent, Some(("p", json!(1)))),
+        ("I8", &turn, Some(("s", json!("in_progress")))),
+        ("I8", &turn, Some(("z", json!(within(1, 2))))),
+        ("I6", &item, Some(("state", json!("running")))),
+        ("I6", &item, Some(("state", json!("unknown")))),
+        ("I16", &item, Some(("o", json!(5)))),
+    ];
+    for (at, (code, sort, field)) in cases.into_iter().enumerate() {
+        let mut records = sound.clone();
+        let is_it = |record: &Record| record.key.partition == partition && record.key.sort == *sort;
+        let place = records.iter().position(is_it).expect("it is stored");
+        match field {
+            None => drop(records.remove(place)),
+            Some((name, to)) => {
+                let value = &mut records[place].value;
+                let mut row: serde_json::Value = serde_json::from_slice(value).expect("JSON");
+                row[name] = to;
+                *value = row.to_string().into_bytes();
+            }
+        }
+        let found = violations(&records, now_ms);
+        let named = found
+            .iter()
+            .any(|line| line.starts_with(&format!("{code} ")));
+        assert!(named, "case {at} should break {code}; found: {found:#?}");
+    }
 }

@@ -286,7 +286,11 @@ impl Turn<'_> {
         let told = told_of(item);
         let (end, told) = self.process_end(talk, id).unwrap_or_else(|| {
             let end = ToolEnd {
-                status: CallStatus::Completed,
+                // A function of the Agent was refused.
+                status: match self.setup.is_function(&call.name) {
+                    true => CallStatus::Failed,
+                    false => CallStatus::Completed,
+                },
                 exit_code: None,
                 output: self.bounded(&told),
                 duration_ms: 0,

@@ -22,7 +22,7 @@ const NOTIFICATION: &str = "<subagent_notification>";
 const GONE: &str = "the agents are gone: they ended with the process that they were in. What they had not reported is not known to be done: verify before repeating it";
 
 /// What an agent is told that goes on without those that it had.
-const CLOSED: &str = "All agents that you spawned before this are closed, and can't be resumed, written to or waited for. What they had not reported to you is not known to be done: verify before repeating it.";
+const CLOSED: &str = "All agents that you spawned before this are closed: they can't be written to or waited for. What they had not reported to you is not known to be done: verify before repeating it.";
 
 /// A call that is about other agents, and that is not over.
 pub(super) struct Delegated {
@@ -178,7 +178,14 @@ impl Turn<'_> {
     ) -> Result<(), Halt> {
         let thread = thread.as_str().unwrap_or_default();
         let Some(at) = talk.children.of(thread) else {
-            return Ok(());
+            // Codex found what it had written of one in an earlier process: it is another one here, with a history of its own.
+            return match closed {
+                true => Ok(()),
+                false => {
+                    let said = json!({"agent_id": thread});
+                    self.child_began(talk, &said, &Value::Null).await
+                }
+            };
         };
         let child = talk.child(at)?;
         if child.is_open != closed {

@@ -210,6 +210,8 @@ over_an_account! {
         a_turn_that_waits_for_its_client_has_no_open_subagent,
         an_archive_carries_subagents_with_all_that_they_did,
         what_the_harness_cannot_do_is_refused_by_name,
+        one_that_was_closed_can_be_opened_again_and_goes_on_in_its_history,
+        damage_to_the_records_of_a_subagent_is_found,
     }
     wakeups {
         a_run_hears_of_a_cancel_though_another_grant_came_and_went_here,
