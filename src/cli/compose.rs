@@ -52,6 +52,7 @@ use crate::engine::keys::owner_of;
 use crate::engine::ports::{
     Clock, Environments, Identity, IdentityError, Isolation, Liveness, Model, Network, Principal,
 };
+use crate::engine::tools::ServedTools;
 
 pub use harness::harness;
 pub use machines::{Machine, ThisMachine, execution, is_on_machine, machine, read_provider_key};
@@ -393,6 +394,7 @@ fn engine_settings(settings: &Settings) -> core::Settings {
             },
         },
         subagents: settings.harness.usual == HarnessChoice::Codex,
+        tools: ServedTools::of(settings.harness.usual),
         ..core::Settings::default()
     }
 }

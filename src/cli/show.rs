@@ -2,8 +2,8 @@
 
 use super::out::{Cell, Column, Details, LineKind, Role, Table};
 use crate::api::{
-    AgentContent, AgentSession, CallStatus, FunctionOutput, Item, MessageContent, Phase,
-    Role as Speaker, SessionArtifact, SessionStatus, TurnStatus, Words,
+    AgentContent, AgentSession, CallStatus, FunctionOutput, Item, McpCallItem, MessageContent,
+    Phase, Role as Speaker, SessionArtifact, SessionStatus, TurnStatus, Words,
 };
 use crate::engine::ports::TurnRead;
 use crate::engine::turn::TurnRow;
@@ -245,6 +245,8 @@ fn item_status(item: &Item) -> Option<&'static str> {
         Item::CommandExecution(command) => Some(command.status.as_str()),
         Item::FunctionCall(call) => Some(call.status.as_str()),
         Item::FunctionCallOutput(output) => Some(output.status.as_str()),
+        Item::McpCall(call) => Some(call.status.as_str()),
+        Item::WebSearchCall(search) => Some(search.status.as_str()),
         Item::Message(message) => Some(message.status.as_str()),
         Item::CreateSubagentCall(call) => Some(call.status.as_str()),
         Item::SendSubagentInputCall(call) => Some(call.status.as_str()),
@@ -301,6 +303,13 @@ pub fn item_line(item: &Item) -> (LineKind, String) {
             };
             (LineKind::Tool, format!("-> {text}"))
         }
+        Item::McpCall(call) => (LineKind::Tool, mcp_line(call)),
+        Item::WebSearchCall(search) => (
+            LineKind::Tool,
+            format!("web search {}", search.what())
+                .trim_end()
+                .to_owned(),
+        ),
         other => (
             LineKind::Tool,
             shared_line(other).unwrap_or_else(|| other.kind().to_owned()),
@@ -337,6 +346,16 @@ pub fn agent_text(parts: &[AgentContent]) -> String {
         AgentContent::EncryptedContent { .. } => "[sealed]",
     });
     texts.collect::<Vec<_>>().join("\n")
+}
+
+fn mcp_line(call: &McpCallItem) -> String {
+    let called = format!("{}.{}({})", call.server_label, call.name, call.arguments);
+    match call.status {
+        CallStatus::InProgress => format!("{called} …"),
+        CallStatus::Completed => format!("{called}\n-> {}", call.said()),
+        CallStatus::Failed => format!("{called}\n-> failed: {}", call.said()),
+        CallStatus::Incomplete => format!("{called}\n-> {}", call.said()),
+    }
 }
 
 /// Output of a command that a transcript shows below it: the last lines.

@@ -17,6 +17,7 @@ use super::ports::{
     Secrets, Store, StoreError,
 };
 use super::session::Head;
+use super::tools::ServedTools;
 use super::weight::most_json_bytes;
 
 /// What happens to a Turn whose worker was lost.
@@ -51,6 +52,8 @@ pub struct Settings {
     pub network: Network,
     /// The harness of Agents that name none can work with subagents.
     pub subagents: bool,
+    /// What beside functions an Agent's tools may be.
+    pub tools: ServedTools,
 }
 
 impl Default for Settings {
@@ -65,6 +68,7 @@ impl Default for Settings {
             isolation: Isolation::Sandbox,
             network: Network::Disabled,
             subagents: false,
+            tools: ServedTools::default(),
         }
     }
 }

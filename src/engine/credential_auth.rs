@@ -15,7 +15,7 @@ pub(super) type Secrets = BTreeMap<String, Secret>;
 const ACCESS_TOKEN: &str = "access_token";
 const REFRESH_TOKEN: &str = "refresh_token";
 const CLIENT_SECRET: &str = "client_secret";
-const TOKEN: &str = "token";
+pub(super) const TOKEN: &str = "token";
 const SECRET_VALUE: &str = "secret_value";
 
 /// What is shown of a credential, and what is sealed.

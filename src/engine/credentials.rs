@@ -261,7 +261,12 @@ impl Core {
         Ok((promise, Sealed { scope, value }))
     }
 
-    async fn unsealed(&self, owner: &str, sealed: &Sealed) -> Result<Secrets, EngineError> {
+    /// The secrets of a credential.
+    pub(super) async fn unsealed(
+        &self,
+        owner: &str,
+        sealed: &Sealed,
+    ) -> Result<Secrets, EngineError> {
         let scope = scope_of(owner, &sealed.scope);
         let value = self.secrets.get(&scope, &sealed.value).await?;
         serde_json::from_str(value.reveal()).map_err(|_| EngineError::Damaged {

@@ -12,6 +12,7 @@ use super::position::{Position, Written};
 use super::read::SessionRead;
 use super::steps::{self, Place};
 use super::view;
+use super::weight::json_bytes;
 use crate::api::{
     AgentSession, EnvironmentResetEvent, Event, Item, ItemAddedEvent, ItemDoneEvent,
     MessageContent, SessionEvent, SessionStatus, TurnEndEvent, TurnEvent, TurnStatus,
@@ -164,6 +165,7 @@ fn text_bytes_of(event: &Event) -> usize {
             parts.sum()
         }
         Item::CommandExecution(command) => command.output.as_ref().map_or(0, String::len),
+        Item::McpCall(call) => json_bytes(&call.output),
         Item::Reasoning(reasoning) => reasoning.summary.iter().map(|part| part.text.len()).sum(),
         // What a client sent or a model wrote in one call is bounded by those.
         _ => 0,

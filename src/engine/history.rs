@@ -326,6 +326,7 @@ async fn inputs_of(
             ItemBody::Message { .. }
             | ItemBody::Reasoning { .. }
             | ItemBody::Call { .. }
+            | ItemBody::WebSearch { .. }
             | ItemBody::Function { .. }
             | ItemBody::FromAgent { .. } => None,
         })
@@ -363,6 +364,9 @@ async fn past_of(core: &Core, scope: &BlobScope, body: ItemBody) -> Result<Past,
             };
             Past::Reasoning { summary, native }
         }
+        ItemBody::WebSearch { native } => Past::WebSearch {
+            native: core.fetch(scope, &native).await?,
+        },
         ItemBody::Call {
             call_id,
             tool,

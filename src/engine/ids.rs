@@ -48,6 +48,10 @@ pub enum Kind {
     Reasoning,
     /// `cmd_`, a command execution item
     Command,
+    /// `mcp_`, an item of a call of an MCP tool
+    McpCall,
+    /// `ws_`, an item of a search on the web
+    WebSearch,
     /// `fc_`, a function call item
     FunctionCall,
     /// `fco_`, a function call's output item
@@ -96,6 +100,8 @@ impl Kind {
             Kind::Message => "msg_",
             Kind::Reasoning => "rs_",
             Kind::Command => "cmd_",
+            Kind::McpCall => "mcp_",
+            Kind::WebSearch => "ws_",
             Kind::FunctionCall => "fc_",
             Kind::FunctionOutput => "fco_",
             Kind::SubagentCall => "sac_",

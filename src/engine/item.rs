@@ -81,7 +81,7 @@ pub enum ItemBody {
         tool: String,
         /// Arguments exactly as the model wrote them.
         arguments: Body,
-        /// The command as an operator reads it.
+        /// The command as an operator reads it; of an MCP call, the tool's own name.
         command: String,
         /// Its working directory.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,9 +89,17 @@ pub enum ItemBody {
         /// What it does to other agents, if it is a call of that kind.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         delegates: Option<Box<Delegation>>,
+        /// The MCP server that was asked, by its label; `None` for what ran in the environment.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        server_label: Option<String>,
         /// Where it is.
         #[serde(flatten)]
         state: CallState,
+    },
+    /// A search on the web that the model's provider made.
+    WebSearch {
+        /// The provider's item, given back unchanged.
+        native: Body,
     },
     /// A call of one of the Agent's functions.
     Function {
@@ -214,7 +222,11 @@ impl ItemBody {
             ItemBody::Call {
                 delegates: Some(_), ..
             } => Kind::SubagentCall,
-            ItemBody::Call { .. } => Kind::Command,
+            ItemBody::Call { server_label, .. } => match server_label {
+                Some(_) => Kind::McpCall,
+                None => Kind::Command,
+            },
+            ItemBody::WebSearch { .. } => Kind::WebSearch,
             ItemBody::Function { .. } => Kind::FunctionCall,
             ItemBody::FunctionOutput { .. } => Kind::FunctionOutput,
         }
@@ -228,6 +240,7 @@ impl ItemBody {
             ItemBody::User { .. }
             | ItemBody::Message { .. }
             | ItemBody::Reasoning { .. }
+            | ItemBody::WebSearch { .. }
             | ItemBody::FunctionOutput { .. }
             | ItemBody::FromAgent { .. } => true,
         }

@@ -12,8 +12,8 @@ use super::environment::Trouble;
 use super::ids::SessionId;
 use super::observe::Op;
 use super::ports::{
-    Bell, BlobScope, CaptureLimits, Environment, EnvironmentError, EnvironmentSpec, Environments,
-    ExecEnd, ExecSpec, Opened, Outputs, SecretRef, Secrets,
+    Bell, BlobScope, CaptureLimits, Conversation, Environment, EnvironmentError, EnvironmentSpec,
+    Environments, ExecEnd, ExecSpec, Network, Opened, Outputs, SecretRef, Secrets,
 };
 use super::run::Worker;
 use super::session::Head;
@@ -151,6 +151,25 @@ impl Environment for LazyEnvironment {
             self.troubles().push(Trouble::Lost);
         }
         end
+    }
+
+    async fn converse(
+        &self,
+        spec: ExecSpec,
+        conversation: Conversation,
+        cancel: watch::Receiver<bool>,
+    ) -> Result<ExecEnd, EnvironmentError> {
+        let opened = self.get().await?;
+        let environment = &opened.environment;
+        let end = environment.converse(spec, conversation, cancel).await;
+        if let Err(EnvironmentError::Lost(_)) = &end {
+            self.troubles().push(Trouble::Lost);
+        }
+        end
+    }
+
+    fn network(&self) -> Network {
+        self.spec.network.clone()
     }
 
     async fn outputs(&self, limits: CaptureLimits) -> Result<Outputs, EnvironmentError> {

@@ -41,6 +41,7 @@ impl Written {
             ItemBody::Reasoning { .. } => Some(Written::Reasoning),
             ItemBody::User { .. }
             | ItemBody::Call { .. }
+            | ItemBody::WebSearch { .. }
             | ItemBody::Function { .. }
             | ItemBody::FunctionOutput { .. }
             | ItemBody::FromAgent { .. } => None,

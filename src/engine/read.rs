@@ -365,6 +365,7 @@ impl Core {
             ItemBody::Message { .. }
             | ItemBody::Reasoning { .. }
             | ItemBody::Call { .. }
+            | ItemBody::WebSearch { .. }
             | ItemBody::Function { .. }
             | ItemBody::FromAgent { .. } => None,
         };
@@ -474,6 +475,8 @@ pub fn item_number(session: &SessionId, id: &str) -> Result<u64, EngineError> {
         Kind::Message,
         Kind::Reasoning,
         Kind::Command,
+        Kind::McpCall,
+        Kind::WebSearch,
         Kind::FunctionCall,
         Kind::FunctionOutput,
         Kind::SubagentCall,

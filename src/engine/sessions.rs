@@ -18,8 +18,9 @@ use super::receipt::{CreateReceipt, Outcome};
 use super::session::Head;
 use super::start_files::StartFile;
 use super::subagent::MAX_OPEN_SUBAGENTS;
+use super::tools::{self, SecretsByLabel, ServedTools};
 use crate::api::{
-    AgentTool, HarnessChoice, InputEvent, MessageInput, Metadata, Secret, SessionAgent,
+    AgentToolParam, HarnessChoice, InputEvent, MessageInput, Metadata, Patch, Secret, SessionAgent,
     SessionCreateParams, SessionUpdateParams, canonical_json,
 };
 
@@ -34,6 +35,9 @@ pub struct Config {
     /// Where the values of its variables are; `None` if it has none (or they are in its spec, as of old).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variables: Option<SecretRef>,
+    /// Where the values are that its Agent's tools may use; `None` if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_secrets: Option<SecretRef>,
     /// Files that the environment has from its beginning.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<StartFile>,
@@ -88,13 +92,19 @@ impl Core {
         }
         let session = SessionId::random(&*self.ids);
         let start = self.start_of(owner, &params.environment).await?;
+        let (agent, tool_secrets) = self.snapshot(owner, params).await?;
+        let vault_ids = self.vaults_of(owner, params).await?;
+        let spec = start.as_ref().map(|start| &start.spec);
+        self.check_agent(&agent, spec)?;
+        self.check_credentials(owner, &vault_ids, &agent).await?;
         let mut config = Config {
-            agent: Arc::new(self.snapshot(owner, params).await?),
-            environment: start.as_ref().map(|start| start.spec.clone()),
+            agent: Arc::new(agent),
+            environment: spec.cloned(),
             variables: None,
+            tool_secrets: None,
             files: Vec::new(),
             metadata: params.metadata.clone().unwrap_or_default(),
-            vault_ids: self.vaults_of(owner, params).await?,
+            vault_ids,
         };
         let now_ms = self.clock.now_ms();
         let mut head = Head::new(owner.to_owned(), now_ms);
@@ -107,6 +117,9 @@ impl Core {
         let mut draft = Draft::create(&session, head, now_ms);
         let outcomes = decide(&mut draft, &Rows::default(), &batch)?;
         let scope = self.scope(owner, &session);
+        if let Some(values) = tools::to_seal(&tool_secrets) {
+            config.tool_secrets = Some(self.secrets.put(&scope, &values).await?);
+        }
         if let Some(start) = &start {
             config.files = self.keep_files(&scope, &start.files).await?;
             if let Some(values) = &start.variables {
@@ -135,7 +148,7 @@ impl Core {
         }
         let (commit, _) = draft.seal(&*self.ids);
         let committed = self.commit_once(commit).await;
-        if config.variables.is_some() {
+        if config.variables.is_some() || config.tool_secrets.is_some() {
             self.forget_values_unless_stored(&scope, &committed).await;
         }
         match (committed, receipt_key) {
@@ -208,17 +221,27 @@ impl Core {
         );
     }
 
-    /// The Agent as this Session has it: the saved one, what the request overrides, and defaults.
+    /// The Agent as this Session has it: the saved one, what the request overrides, and defaults. With it comes what its tools may use.
     async fn snapshot(
         &self,
         owner: &str,
         params: &SessionCreateParams,
-    ) -> Result<SessionAgent, EngineError> {
-        let mut agent = match &params.agent_id {
-            Some(id) => SessionAgent::of_saved(&self.agent(owner, id).await?.1),
-            None => SessionAgent::of_model(ids::random(Kind::Agent, &*self.ids), String::new()),
+    ) -> Result<(SessionAgent, SecretsByLabel), EngineError> {
+        let (mut agent, mut tool_secrets) = match &params.agent_id {
+            Some(id) => {
+                let (_, saved) = self.agent(owner, id).await?;
+                (SessionAgent::of_saved(&saved), tools::of_saved(&saved))
+            }
+            None => {
+                let id = ids::random(Kind::Agent, &*self.ids);
+                (
+                    SessionAgent::of_model(id, String::new()),
+                    SecretsByLabel::new(),
+                )
+            }
         };
         if let Some(given) = params.agent.clone() {
+            given_secrets(&given.tools, &mut tool_secrets);
             agent.override_with(given);
         }
         if agent.model.is_empty() {
@@ -227,8 +250,7 @@ impl Core {
                 "agent_id or agent.model is required",
             ));
         }
-        self.check_agent(&agent)?;
-        Ok(agent)
+        Ok((agent, tool_secrets))
     }
 
     /// The vaults that a request names, each of which must be there.
@@ -262,6 +284,29 @@ impl Core {
         session: &SessionId,
         params: &SessionUpdateParams,
     ) -> Result<(), EngineError> {
+        let given = params.agent.as_ref().map(|agent| &agent.tools);
+        let replaced = given.is_some_and(|tools| *tools != Patch::Keep);
+        let mut tool_secrets = SecretsByLabel::new();
+        if let Some(given) = given {
+            given_secrets(given, &mut tool_secrets);
+        }
+        let mut sealed = None;
+        if let Some(given) = params.agent.clone().filter(|_| replaced) {
+            // For the owner alone: anybody else is refused before something is looked up or stored.
+            self.load_owned(owner, session).await?;
+            let config = self.config(session).await?;
+            let config =
+                config.ok_or_else(|| EngineError::not_found("session", session.as_str()))?;
+            let mut agent = (*config.agent).clone();
+            agent.update(given);
+            self.check_agent(&agent, config.environment.as_ref())?;
+            let vaults = &config.vault_ids;
+            self.check_credentials(owner, vaults, &agent).await?;
+            if let Some(values) = tools::to_seal(&tool_secrets) {
+                let scope = self.scope(owner, session);
+                sealed = Some(self.secrets.put(&scope, &values).await?);
+            }
+        }
         self.amend(owner, session, |draft, config| {
             let mut config = config.clone();
             let metadata = params.metadata.clone();
@@ -269,8 +314,11 @@ impl Core {
             if let Some(given) = params.agent.clone() {
                 let mut agent = (*config.agent).clone();
                 agent.update(given);
-                self.check_agent(&agent)?;
+                self.check_agent(&agent, config.environment.as_ref())?;
                 config.agent = Arc::new(agent);
+            }
+            if replaced {
+                config.tool_secrets.clone_from(&sealed);
             }
             draft.put(keys::CONFIG.to_owned(), &config);
             Ok(())
@@ -279,8 +327,13 @@ impl Core {
     }
 
     /// What this deployment can't do is refused by name, not ignored.
-    fn check_agent(&self, agent: &SessionAgent) -> Result<(), EngineError> {
-        check_tools(agent)?;
+    fn check_agent(
+        &self,
+        agent: &SessionAgent,
+        environment: Option<&EnvironmentSpec>,
+    ) -> Result<(), EngineError> {
+        let served = agent.harness.map_or(self.settings.tools, ServedTools::of);
+        tools::check(agent, environment, served)?;
         let multi_agent = &agent.multi_agent;
         if !multi_agent.enabled {
             return Ok(());
@@ -416,17 +469,13 @@ pub(super) fn variables(value: &Secret) -> Option<BTreeMap<String, String>> {
     serde_json::from_str(value.reveal()).ok()
 }
 
-fn check_tools(agent: &SessionAgent) -> Result<(), EngineError> {
-    for (at, tool) in agent.tools.iter().enumerate() {
-        if !matches!(tool, AgentTool::Function(_)) {
-            let message = "only tools of type function are served here (shell and apply_patch come with a managed environment)";
-            return Err(EngineError::invalid(
-                &format!("agent.tools[{at}].type"),
-                message,
-            ));
-        }
+/// What tools may use that replace those of before.
+fn given_secrets(given: &Patch<Vec<AgentToolParam>>, secrets: &mut SecretsByLabel) {
+    match given {
+        Patch::Keep => {}
+        Patch::Clear => secrets.clear(),
+        Patch::Set(tools) => *secrets = tools::of_given(tools),
     }
-    Ok(())
 }
 
 /// How commands of a Session are isolated, in words, when it is not the sandbox.

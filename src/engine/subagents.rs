@@ -375,6 +375,7 @@ pub(super) fn call_body(
         command: claim.command,
         cwd: claim.cwd,
         delegates,
+        server_label: claim.server_label,
         state: CallState::Running,
     }
 }

@@ -2,6 +2,7 @@
 
 use super::accept::Accepted;
 use super::artifact::{ArtifactRow, id_number};
+use super::call_view::{self, Course};
 use super::core::Core;
 use super::error::EngineError;
 use super::history::{as_list, as_text};
@@ -18,12 +19,12 @@ use super::start_files::StartFile;
 use super::subagent;
 use super::turn::TurnRow;
 use crate::api::{
-    AgentSession, ArtifactObject, Became, CallStatus, CommandExecutionItem, Environment,
-    FunctionCallItem, FunctionCallOutputItem, FunctionOutput, HostedEnvironment,
-    InputTokensDetails, Item, MessageContent, MessageItem, Network as ApiNetwork, NetworkAccess,
-    NothingToDo, OutputStatus, OutputTokensDetails, Packages, Phase, ReasoningItem, Receipt,
-    ReceiptObject, RequiredAction, Role, SessionArtifact, SessionObject, SummaryText, TokenUsage,
-    Turn, TurnError, TurnObject, TurnStatus, Words, call_arguments,
+    AgentSession, ArtifactObject, Became, CallStatus, Environment, FunctionCallItem,
+    FunctionCallOutputItem, FunctionOutput, HostedEnvironment, InputTokensDetails, Item,
+    MessageContent, MessageItem, Network as ApiNetwork, NetworkAccess, NothingToDo, OutputStatus,
+    OutputTokensDetails, Packages, Phase, ReasoningItem, Receipt, ReceiptObject, RequiredAction,
+    Role, SessionArtifact, SessionObject, SummaryText, TokenUsage, Turn, TurnError, TurnObject,
+    TurnStatus, Words, call_arguments,
 };
 
 /// What a command's Item says when its outcome is unknown.
@@ -273,42 +274,48 @@ impl Core {
                 shared::call(read, number, id, (delegates, told, status), turn_id)
             }
             ItemBody::Call {
+                arguments,
                 command,
                 cwd,
+                server_label,
                 state,
                 ..
             } => {
-                let (status, exit_code, output, duration_ms) = match state {
-                    CallState::Running => (CallStatus::InProgress, None, None, None),
+                let place = call_view::Place { id, turn_id };
+                let course = match state {
+                    CallState::Running => Course::Running,
                     CallState::Done {
                         status,
                         exit_code,
                         output,
                         duration_ms,
                         ..
-                    } => (
-                        *status,
-                        *exit_code,
-                        Some(text(output).await?),
-                        Some(*duration_ms),
-                    ),
-                    CallState::Unknown => (
-                        CallStatus::Incomplete,
-                        None,
-                        Some(UNKNOWN_OUTCOME.to_owned()),
-                        None,
-                    ),
+                    } => Course::Over {
+                        status: *status,
+                        exit_code: *exit_code,
+                        output: text(output).await?,
+                        duration_ms: *duration_ms,
+                    },
+                    CallState::Unknown => Course::Unknown,
                 };
-                Item::CommandExecution(CommandExecutionItem {
-                    id,
-                    command: command.clone(),
-                    cwd: cwd.clone(),
-                    duration_ms,
-                    exit_code,
-                    output,
-                    status,
-                    turn_id,
-                })
+                match server_label {
+                    None => Item::CommandExecution(call_view::command(
+                        place,
+                        command.clone(),
+                        cwd.clone(),
+                        course,
+                    )),
+                    Some(label) => {
+                        let arguments = text(arguments).await?;
+                        let (label, tool) = (label.clone(), command.clone());
+                        Item::McpCall(call_view::mcp(place, label, tool, &arguments, course))
+                    }
+                }
+            }
+            ItemBody::WebSearch { native } => {
+                let native = self.fetch(scope, native).await?;
+                let place = call_view::Place { id, turn_id };
+                Item::WebSearchCall(call_view::web_search(place, &native))
             }
             ItemBody::Function {
                 call_id,

@@ -175,6 +175,12 @@ impl Live {
             histories.load(core, &self.session, &head, generation, useful_bytes)
         })
         .await?;
+        let scope = worker.core.scope(&head.owner, &self.session);
+        let read = || worker.core.tool_secrets(&head.owner, &scope, &self.config);
+        let tool_secrets = match patiently(read).await? {
+            Ok(tool_secrets) => tool_secrets,
+            Err(failure) => return Ok((Some(Ending::Failed(failure)), Vec::new())),
+        };
         worker.histories.handed_over(&self.session, &head, &feed);
         let saved = match worker.harness.keeps_checkpoints(&self.config.agent) {
             true => checkpoint::load(&worker.core, &self.session, &head, &told).await?,
@@ -186,6 +192,7 @@ impl Live {
             session: self.session.to_string(),
             turn: ids::derived(Kind::Turn, &self.session, turn.number),
             agent: Arc::clone(&self.config.agent),
+            tool_secrets,
             history: told.past,
             feed,
             environment: environment.clone().map(|lazy| lazy as Arc<dyn Environment>),
@@ -411,6 +418,9 @@ impl Live {
                 };
                 Op::Item(ItemBody::Reasoning { summary, native })
             }
+            Observation::WebSearch { native } => Op::Item(ItemBody::WebSearch {
+                native: self.keep(native).await?,
+            }),
             Observation::FunctionCall {
                 call_id,
                 name,

@@ -225,7 +225,7 @@ const fn not(verb: Verb, path: &'static str) -> Route {
 }
 
 const NOT_INSTALLED: &str = "packages, setup commands, skills, plugins, capability directories and desktops are refused by name";
-const NOT_USED: &str = "credentials are kept and not used yet";
+const NOT_USED: &str = "credentials other than `static_bearer` are kept and not used yet";
 
 /// Every route, in the order of the API's documentation.
 pub static ROUTES: &[Route] = &[
@@ -242,7 +242,7 @@ pub static ROUTES: &[Route] = &[
         Post,
         "/v1/agents/sessions",
         Call::CreateSession,
-        "tools other than functions, self-hosted environments, skills, plugins, packages and setup commands are refused by name",
+        "tools other than functions (with the harness `codex`: and MCP servers and web search), self-hosted environments, skills, plugins, packages and setup commands are refused by name",
     ),
     served(Get, "/v1/agents/sessions", Call::ListSessions),
     served(Get, "/v1/agents/sessions/{session_id}", Call::GetSession),

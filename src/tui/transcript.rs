@@ -344,14 +344,18 @@ fn raw(item: &Item) -> Raw {
             ("tool", role, text, Some(FOLDED_LINES))
         }
         Item::McpCall(call) => {
-            let text = format!(
-                "{}.{}({}){}",
-                call.server_label,
-                call.name,
-                call.arguments,
-                call_mark(call.status)
-            );
-            ("tool", Role::Text, text, Some(FOLDED_LINES))
+            let called = format!("{}.{}({})", call.server_label, call.name, call.arguments);
+            let (role, text) = match (call.status, call.said()) {
+                (CallStatus::InProgress, _) => (Role::Text, called + call_mark(call.status)),
+                (CallStatus::Failed, said) => (Role::Bad, format!("{called}\n-> failed: {said}")),
+                (CallStatus::Incomplete, said) => (Role::Warn, format!("{called}\n-> {said}")),
+                (CallStatus::Completed, said) => (Role::Text, format!("{called}\n-> {said}")),
+            };
+            ("tool", role, text, Some(FOLDED_LINES))
+        }
+        Item::WebSearchCall(search) => {
+            let text = format!("web search {}", search.what());
+            ("tool", Role::Dim, text, Some(FOLDED_LINES))
         }
         Item::AgentMessage(message) => {
             let parts: Vec<&str> = message.content.iter().map(agent_part).collect();

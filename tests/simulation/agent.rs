@@ -268,6 +268,7 @@ impl SimHarness {
             arguments: "{}".into(),
             command: call_id.into(),
             cwd: None,
+            server_label: None,
         };
         link.claim(claim).await?;
         self.life.instant("effect").await;

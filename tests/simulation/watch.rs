@@ -282,6 +282,7 @@ impl Watch {
             ItemBody::User { .. }
             | ItemBody::Reasoning { .. }
             | ItemBody::FromAgent { .. }
+            | ItemBody::WebSearch { .. }
             | ItemBody::FunctionOutput { .. } => {}
         }
     }

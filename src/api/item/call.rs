@@ -61,6 +61,30 @@ pub struct McpCallItem {
     pub turn_id: String,
 }
 
+impl McpCallItem {
+    /// What came of it, as text: why it failed, or what the tool returned. Empty while nothing is known.
+    pub fn said(&self) -> String {
+        if let Some(message) = self.error["message"].as_str() {
+            return message.to_owned();
+        }
+        if !self.error.is_null() {
+            return self.error.to_string();
+        }
+        let parts = self.output["content"].as_array().into_iter().flatten();
+        let parts = parts.map(|part| match part["text"].as_str() {
+            Some(text) => text.to_owned(),
+            None => format!("[{}]", part["type"].as_str().unwrap_or("part")),
+        });
+        let said: Vec<String> = parts.collect();
+        match (said.is_empty(), &self.output) {
+            (false, _) => said.join("\n"),
+            (true, Value::Null) => String::new(),
+            (true, Value::String(text)) => text.clone(),
+            (true, output) => output.to_string(),
+        }
+    }
+}
+
 /// A search on the web.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WebSearchCallItem {
@@ -72,6 +96,28 @@ pub struct WebSearchCallItem {
     pub status: OutputStatus,
     /// Its Turn.
     pub turn_id: String,
+}
+
+impl WebSearchCallItem {
+    /// What was looked for, in words; empty if that is not told.
+    pub fn what(&self) -> String {
+        match &self.action {
+            Some(WebSearchAction::Search { queries, query }) => match (query, queries) {
+                (Some(query), _) => query.clone(),
+                (None, Some(queries)) => queries.join(", "),
+                (None, None) => String::new(),
+            },
+            Some(WebSearchAction::OpenPage { url }) => url.clone().unwrap_or_default(),
+            Some(WebSearchAction::FindInPage { pattern, url }) => {
+                let pattern = pattern.as_deref().unwrap_or_default();
+                match url {
+                    Some(url) => format!("{pattern} in {url}"),
+                    None => pattern.to_owned(),
+                }
+            }
+            Some(WebSearchAction::Other) | None => String::new(),
+        }
+    }
 }
 
 /// A step of a web search.

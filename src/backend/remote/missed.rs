@@ -203,5 +203,9 @@ fn end_of(turn: Turn, session: &str) -> Event {
 
 /// Whether an Item stays as it is.
 fn is_final(item: &Item) -> bool {
-    !matches!(item, Item::CommandExecution(call) if call.status == CallStatus::InProgress)
+    match item {
+        Item::CommandExecution(call) => call.status != CallStatus::InProgress,
+        Item::McpCall(call) => call.status != CallStatus::InProgress,
+        _ => true,
+    }
 }

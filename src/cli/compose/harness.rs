@@ -42,6 +42,9 @@ fn codex_harness(settings: &Settings) -> Arc<dyn Harness> {
     options.bwrap = settings.sandbox.bwrap.clone();
     options.max_model_calls = settings.limits.model_calls_per_turn;
     options.model_retries = settings.provider.max_retries;
+    options
+        .mcp_private_hosts
+        .clone_from(&settings.mcp_private_hosts);
     Arc::new(CodexHarness::new(provider(settings), options))
 }
 

@@ -298,6 +298,11 @@ pub(super) static KEYS: &[Key] = &[
     profile("codex.program", Type::Path, "Codex: its binary or its npm package.")
         .otherwise("looked up in `PATH`"),
     profile(
+        "mcp.private_hosts",
+        Type::Texts(host_pattern),
+        "Hosts of MCP servers (`host`, `host:port`, `*.domain`) that agents may use though their addresses are not public.",
+    ),
+    profile(
         "provider.kind",
         Type::OneOf(&["demo", "responses"]),
         "`demo` works offline and only pretends; `responses` calls a Responses-API model.",

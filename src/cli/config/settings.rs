@@ -35,6 +35,8 @@ pub struct Settings {
     pub read_only: bool,
     /// What drives the agent.
     pub harness: HarnessSettings,
+    /// Hosts of MCP servers that may be used though their addresses are not public.
+    pub mcp_private_hosts: Vec<String>,
     /// The model.
     pub provider: ProviderSettings,
     /// Where commands run.
@@ -321,6 +323,7 @@ impl Settings {
             limits: limits(&decided),
             ui: ui(&decided),
             ui_images: decided.text("images").unwrap_or_default(),
+            mcp_private_hosts: decided.texts("mcp.private_hosts"),
             ui_keys: decided.texts("keys"),
             ui_mouse: decided.flag("mouse"),
             flags: flags.clone(),

@@ -75,6 +75,7 @@ pub(super) fn config(mut exported: Config, arrival: &Arrival) -> Config {
     }
     // Where they were elsewhere says nothing here.
     exported.variables = None;
+    exported.tool_secrets = None;
     exported.vault_ids = Vec::new();
     exported
 }
@@ -159,6 +160,7 @@ mod tests {
                 env: BTreeMap::new(),
             }),
             variables: None,
+            tool_secrets: None,
             metadata: BTreeMap::new(),
             vault_ids: Vec::new(),
             files: Vec::new(),

@@ -91,7 +91,8 @@ pub(super) fn unsound(facts: &SessionFacts, session: &SessionId, at_ms: u64) -> 
     found
 }
 
-/// A configuration as it leaves its store: without the values of its environment's variables, which are nobody else's business.
+/// A configuration as it leaves its store: without the values of its environment's variables and those that its tools use, which are nobody
+/// else's business.
 /// `None`: it has none.
 pub(super) fn without_variables(value: &[u8]) -> Option<Vec<u8>> {
     // One that can't be read is a finding, and not exported at all.
@@ -102,7 +103,9 @@ pub(super) fn without_variables(value: &[u8]) -> Option<Vec<u8>> {
         .environment
         .as_mut()
         .map(|spec| std::mem::take(&mut spec.env));
-    let had_any = sealed.is_some() || open.is_some_and(|values| !values.is_empty());
+    let of_tools = config.tool_secrets.take();
+    let had_any =
+        sealed.is_some() || of_tools.is_some() || open.is_some_and(|values| !values.is_empty());
     had_any.then(|| encode(&config))
 }
 

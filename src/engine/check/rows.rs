@@ -204,9 +204,10 @@ impl SessionFacts {
         let short = |call_id: &str| short_hash(call_id.as_bytes());
         let kind = match &row.body {
             ItemBody::User { input } => ItemKind::User { input: *input },
-            ItemBody::Message { .. } | ItemBody::Reasoning { .. } | ItemBody::FromAgent { .. } => {
-                ItemKind::Words
-            }
+            ItemBody::Message { .. }
+            | ItemBody::Reasoning { .. }
+            | ItemBody::WebSearch { .. }
+            | ItemBody::FromAgent { .. } => ItemKind::Words,
             ItemBody::Call { state, .. } => ItemKind::Call {
                 running: *state == CallState::Running,
                 unknown: *state == CallState::Unknown,
@@ -252,6 +253,7 @@ fn bodies_of(body: &ItemBody) -> Vec<&Body> {
     match body {
         ItemBody::User { .. } | ItemBody::FunctionOutput { .. } => Vec::new(),
         ItemBody::Message { text, .. } | ItemBody::FromAgent { text, .. } => vec![text],
+        ItemBody::WebSearch { native } => vec![native],
         ItemBody::Reasoning { native, .. } => native.iter().collect(),
         ItemBody::Function { arguments, .. } => vec![arguments],
         ItemBody::Call {

@@ -93,6 +93,16 @@ pub enum Program {
     ApplyPatch,
 }
 
+/// What is said with a program while it runs.
+pub struct Conversation {
+    /// To its standard input, in order; once the sender is gone, end of file.
+    pub input: mpsc::Receiver<Bytes>,
+    /// From its standard output, whole and in order: the program waits while nobody takes it.
+    pub output: mpsc::Sender<Bytes>,
+    /// Names of the environment's own variables that it is given; of the others it sees none.
+    pub variables: Vec<String>,
+}
+
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecEnd {
@@ -200,6 +210,23 @@ pub trait Environment: Send + Sync {
         output: mpsc::Sender<Bytes>,
         cancel: watch::Receiver<bool>,
     ) -> Result<ExecEnd, EnvironmentError>;
+
+    /// Runs a program with which its caller speaks, to its end. The spec's own standard input is not used, and the answer's output is what it
+    /// wrote to standard error. What it leaves running in the background is ended with it.
+    async fn converse(
+        &self,
+        _spec: ExecSpec,
+        _conversation: Conversation,
+        _cancel: watch::Receiver<bool>,
+    ) -> Result<ExecEnd, EnvironmentError> {
+        let why = "nothing that has to be spoken with runs here";
+        Err(EnvironmentError::Failed(why.to_owned()))
+    }
+
+    /// What commands in it may reach.
+    fn network(&self) -> Network {
+        Network::Disabled
+    }
 
     /// Opens what is under /workspace/outputs now. Never follows a link.
     async fn outputs(&self, limits: CaptureLimits) -> Result<Outputs, EnvironmentError>;

@@ -1,5 +1,6 @@
 //! The Harness port: what drives an agent through one Turn, and its link to the engine.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -10,6 +11,7 @@ use super::checkpoint::{SavedCheckpoint, TakenCheckpoint};
 use super::environment::Environment;
 use super::model::ModelUsage;
 use super::subagent::{Delegates, SubagentNews};
+use crate::api::Secret;
 use crate::engine::weight::json_bytes;
 
 /// What is asked of the harness and the run while a Turn goes on. Later values replace earlier ones; none is lost that matters,
@@ -56,6 +58,11 @@ pub enum Past {
         summary: Vec<String>,
         /// The provider's item, given back unchanged (holds `encrypted_content`).
         native: Option<serde_json::Value>,
+    },
+    /// A search on the web that the model's provider made.
+    WebSearch {
+        /// The provider's item, given back unchanged.
+        native: serde_json::Value,
     },
     /// A tool that the harness ran itself.
     Tool {
@@ -111,6 +118,7 @@ impl Past {
                 Past::User { content } => content.iter().map(json_bytes).sum(),
                 Past::Assistant { text, .. } => text.len(),
                 Past::Reasoning { native, .. } => native.as_ref().map_or(0, json_bytes),
+                Past::WebSearch { native } => json_bytes(native),
                 Past::Tool {
                     arguments, outcome, ..
                 } => {
@@ -172,6 +180,27 @@ pub struct FunctionAnswer {
     pub error: Option<String>,
 }
 
+/// What a tool of the Agent may use and nobody may see.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolSecrets {
+    /// Value of the `Authorization` header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorization: Option<Secret>,
+    /// Further headers.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, Secret>,
+    /// Variables of its process.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub env: BTreeMap<String, Secret>,
+}
+
+impl ToolSecrets {
+    /// Whether there is nothing in it.
+    pub fn is_empty(&self) -> bool {
+        *self == ToolSecrets::default()
+    }
+}
+
 /// Everything a harness needs for one Turn, or for the rest of one that was interrupted.
 pub struct TurnTask {
     /// Session id.
@@ -180,6 +209,8 @@ pub struct TurnTask {
     pub turn: String,
     /// The Agent's snapshot: model, instructions, tools, reasoning, text, service tier.
     pub agent: Arc<crate::api::SessionAgent>,
+    /// What its MCP servers are shown, by their labels.
+    pub tool_secrets: BTreeMap<String, ToolSecrets>,
     /// What was recorded so far, oldest first; it ends with what this Turn already did when it is resumed.
     pub history: Arc<Vec<Past>>,
     /// The messages that start (or continue) this Turn, in acceptance order.
@@ -214,6 +245,11 @@ pub enum Observation {
         summary: Vec<String>,
         /// The provider's item.
         native: Option<serde_json::Value>,
+    },
+    /// The model's provider searched the web.
+    WebSearch {
+        /// The provider's item.
+        native: serde_json::Value,
     },
     /// The model called a function tool of the Agent. The harness then returns [`TurnEnd::Waiting`]; after a call in the background
     /// only when the agent has nothing else to do.
@@ -310,10 +346,13 @@ pub struct Claim {
     pub name: String,
     /// Arguments exactly as the model wrote them.
     pub arguments: String,
-    /// The command as an operator should read it.
+    /// The command as an operator should read it; of an MCP call, the tool's own name.
     pub command: String,
     /// Its working directory.
     pub cwd: Option<String>,
+    /// The MCP server that is asked, by its label; `None` for what runs in the environment. Such a call ends with the server's
+    /// answer as its output: an object with `result` or `error`, as JSON.
+    pub server_label: Option<String>,
 }
 
 /// A claim of a subagent, or of a call that does something to others.

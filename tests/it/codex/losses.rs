@@ -7,7 +7,7 @@ use super::world::{codexes, rat, settled, stop_killed, the_codex, transcript};
 use crate::kill::processes::Role;
 use crate::kill::rat::{Rat, until};
 
-fn kill_codex(rat: &Rat) {
+pub(crate) fn kill_codex(rat: &Rat) {
     let codex = the_codex(rat);
     codex
         .kill_and_wait(std::time::Duration::from_secs(60))
@@ -15,7 +15,7 @@ fn kill_codex(rat: &Rat) {
 }
 
 /// Kills the workers and their Codex.
-fn kill_workers(rat: &Rat) {
+pub(crate) fn kill_workers(rat: &Rat) {
     let workers = rat.program(Role::Worker);
     assert!(!workers.is_empty());
     workers.iter().for_each(|worker| _ = worker.kill());
@@ -28,7 +28,7 @@ fn kill_workers(rat: &Rat) {
     );
 }
 
-fn one_turn_completed(rat: &Rat, session: &str, turn: &serde_json::Value) {
+pub(crate) fn one_turn_completed(rat: &Rat, session: &str, turn: &serde_json::Value) {
     let turns = rat.turns(session);
     assert_eq!(
         (turns.len(), &turns[0]["id"], &turns[0]["status"]),

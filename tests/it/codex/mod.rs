@@ -24,6 +24,10 @@ mod provider;
 mod proxy;
 /// What does not work, and what must not leave.
 mod refusals;
+/// Search on the web.
+mod search;
+/// MCP servers.
+mod servers;
 /// The model provider.
 mod stub;
 /// Agents that the agent starts.

@@ -138,7 +138,7 @@ async fn the_providers_key_is_in_nothing_that_codex_or_a_command_sees() {
     stop(&rat);
 }
 
-fn files(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
+pub(crate) fn files(dir: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
     entries
         .flat_map(|entry| match entry.file_type() {

@@ -105,6 +105,7 @@ fn claim(call_id: &str) -> Claim {
         arguments: "{}".into(),
         command: call_id.into(),
         cwd: None,
+        server_label: None,
     }
 }
 

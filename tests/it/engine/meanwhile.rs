@@ -296,6 +296,7 @@ impl Harness for OneTool {
                 arguments: "{}".into(),
                 command: "one".into(),
                 cwd: None,
+                server_label: None,
             };
             link.claim(claim).await?;
             let output = "out".to_owned();

@@ -41,6 +41,7 @@ pub mod secrets;
 pub mod start_files;
 pub mod store_calls;
 pub mod subagents;
+pub mod tool_secrets;
 pub mod wakeups;
 mod windows;
 pub mod world;

@@ -101,6 +101,7 @@ impl Setup {
             signal: signalled,
         };
         let task = TurnTask {
+            tool_secrets: Default::default(),
             session: "sess_test".to_owned(),
             turn: "turn_test".to_owned(),
             agent: Arc::new(self.agent),
@@ -245,6 +246,9 @@ pub fn history(feed: &[Feed], seen: &[Seen]) -> Vec<Past> {
             Seen::Saw(Observation::Message { text, phase, .. }) => past.push(Past::Assistant {
                 text: text.clone(),
                 phase: phase.clone(),
+            }),
+            Seen::Saw(Observation::WebSearch { native }) => past.push(Past::WebSearch {
+                native: native.clone(),
             }),
             Seen::Saw(Observation::Reasoning { summary, native }) => past.push(Past::Reasoning {
                 summary: summary.clone(),

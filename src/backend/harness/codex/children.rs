@@ -10,7 +10,7 @@ use super::delegating::Delegated;
 use super::exec::Effect;
 use super::failure;
 use super::seen::told_of;
-use super::setup::APPLY_PATCH;
+use super::setup::{APPLY_PATCH, flat_name};
 use super::story::{COMMENTARY, FINAL};
 use super::talk::Talk;
 use super::turn::{Halt, Turn};
@@ -74,7 +74,7 @@ impl Talk {
         let children = children.map(|(at, child)| (Who::Child(at), &child.calls));
         let agents = std::iter::once((Who::Root, &self.calls)).chain(children);
         match effect {
-            Effect::Command { call_id, .. } => {
+            Effect::Command { call_id, .. } | Effect::Tool { call_id, .. } => {
                 let mut of = agents.filter_map(|(who, calls)| Some((who, calls.of(call_id)?)));
                 // Ids are the provider's; should it give one twice, it is the call that nothing happened for.
                 let first = of.next();
@@ -245,7 +245,7 @@ impl Turn<'_> {
                 child.calls.add(Call {
                     id,
                     recorded,
-                    name: text(&item["name"]),
+                    name: flat_name(item["namespace"].as_str(), text(&item["name"])),
                     arguments: text(&arguments),
                     stage: Stage::Asked,
                 });
@@ -274,27 +274,18 @@ impl Turn<'_> {
                 child.calls.set(&call.recorded, Stage::Over);
                 return Ok(());
             }
-            let claim = Claim {
-                call_id: call.recorded.clone(),
-                name: call.name.clone(),
-                arguments: call.arguments.clone(),
-                command: call.name.clone(),
-                cwd: None,
-            };
+            let claim = self.plain_claim(&call);
             self.claim_of(talk, Who::Child(at), claim).await?;
         }
         let told = told_of(item);
-        let (end, told) = self.process_end(talk, id).unwrap_or_else(|| {
-            let end = ToolEnd {
+        let ended = self.process_end(talk, id);
+        let ended = ended.or_else(|| self.tool_end(talk, id));
+        let (end, told) = ended.unwrap_or_else(|| {
+            let (mut end, told) = self.plain_end(&call, told);
+            if self.setup.is_function(&call.name) {
                 // A function of the Agent was refused.
-                status: match self.setup.is_function(&call.name) {
-                    true => CallStatus::Failed,
-                    false => CallStatus::Completed,
-                },
-                exit_code: None,
-                output: self.bounded(&told),
-                duration_ms: 0,
-            };
+                end.status = CallStatus::Failed;
+            }
             (end, told)
         });
         self.child_call_ended(talk, at, &call, end, told).await
@@ -323,7 +314,7 @@ impl Turn<'_> {
                 }
                 Ok(())
             }
-            "commandExecution" | "fileChange" => {
+            "commandExecution" | "fileChange" | "mcpToolCall" => {
                 let id = item["id"].as_str().unwrap_or_default();
                 let call = talk.child(at)?.calls.of(id);
                 let Some(call) = call.filter(|call| call.stage == Stage::Begun).cloned() else {
@@ -331,6 +322,7 @@ impl Turn<'_> {
                 };
                 let (end, told) = match kind {
                     "fileChange" => self.patch_end(item),
+                    "mcpToolCall" => self.shown_end(talk, item),
                     _ => self.command_end(talk, item),
                 };
                 self.child_call_ended(talk, at, &call, end, told).await

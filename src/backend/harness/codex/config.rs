@@ -40,9 +40,17 @@ const OFF: &[&str] = &[
     "unified_exec_tty",
 ];
 
+/// What is off, too, where there is no environment: a tool that can't do anything is not offered.
+const OFF_WITHOUT_ENVIRONMENT: &[&str] = &["shell_tool", "unified_exec"];
+
 /// `config.toml`. `catalog` is the path of [`models`].
-pub fn main(catalog: &str, model: &str) -> String {
-    let features: String = OFF.iter().map(|name| format!("{name} = false\n")).collect();
+pub fn main(catalog: &str, model: &str, has_environment: bool) -> String {
+    let more: &[&str] = match has_environment {
+        true => &[],
+        false => OFF_WITHOUT_ENVIRONMENT,
+    };
+    let off = OFF.iter().chain(more);
+    let features: String = off.map(|name| format!("{name} = false\n")).collect();
     let (catalog, model) = (quoted(catalog), quoted(model));
     format!(
         "model_catalog_json = {catalog}\n\
@@ -86,7 +94,7 @@ pub fn environments(relay: Option<(&str, &str)>, home: &str) -> String {
 }
 
 /// The model catalog: one entry, for whatever model the Agent names, with plain tools.
-pub fn models(model: &str) -> Value {
+pub fn models(model: &str, has_environment: bool) -> Value {
     let entry = json!({
         "slug": model,
         "display_name": model,
@@ -103,7 +111,7 @@ pub fn models(model: &str) -> Value {
         "supports_reasoning_summaries": true,
         "support_verbosity": true,
         "default_verbosity": null,
-        "apply_patch_tool_type": "freeform",
+        "apply_patch_tool_type": has_environment.then_some("freeform"),
         "truncation_policy": {"mode": "tokens", "limit": 10_000},
         "supports_parallel_tool_calls": false,
         "context_window": CONTEXT_TOKENS,
@@ -125,7 +133,7 @@ mod tests {
     #[test]
     fn files_are_valid_whatever_the_names_in_them() {
         let odd = "a \"b\"\n\\c é";
-        let main = main(odd, odd);
+        let main = main(odd, odd, false);
         let parsed: toml_edit::DocumentMut = main.parse().expect("it is TOML");
         assert_eq!(parsed["model"].as_str(), Some(odd));
         assert_eq!(parsed["features"]["plugins"].as_bool(), Some(false));

@@ -51,6 +51,7 @@ impl Turn<'_> {
             arguments: arguments.clone(),
             command: tool.clone(),
             cwd: None,
+            server_label: None,
         };
         let delegates = delegation(&tool, &arguments);
         let by = None;

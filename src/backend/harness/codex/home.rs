@@ -47,8 +47,8 @@ impl Home {
         };
         std::fs::create_dir(home.tmp())?;
         let catalog = home.path().join("models.json");
-        std::fs::write(&catalog, config::models(model).to_string())?;
-        let main = config::main(&catalog.to_string_lossy(), model);
+        std::fs::write(&catalog, config::models(model, relay.is_some()).to_string())?;
+        let main = config::main(&catalog.to_string_lossy(), model, relay.is_some());
         std::fs::write(home.path().join("config.toml"), main)?;
         let relay = relay.map(|program| program.to_string_lossy());
         let relay = relay.as_deref().map(|program| (program, ROLE));

@@ -5,6 +5,7 @@
 //! drives one Turn through as many processes as it takes, `talk` is the conversation with one of them and `seen` what is made of its news;
 //! `children` are the agents that the agent starts, `delegating` is what it does to them; `calls` keeps count of what the model asked for, `story` of what happened, and `failure` reads what the provider refused. [`exec`] is
 //! where the agent's commands go, [`proxy`] where its model requests go, and [`checkpoint`] saves what a process keeps.
+//! `mcp` stands between it and the Agent's MCP servers.
 //!
 //! Codex never runs a command itself: it has no local environment. The only one that it knows is [`exec`], which asks the engine to record an effect
 //! before it happens and then runs it in the Session's own environment. So a command is isolated, recorded, cancelled and recovered
@@ -21,6 +22,7 @@ mod enclosure;
 pub mod exec;
 mod failure;
 mod home;
+mod mcp;
 mod process;
 mod program;
 pub mod proxy;
@@ -66,6 +68,8 @@ pub struct Options {
     pub model_retries: u32,
     /// History that the agent is given, about; older entries are left out.
     pub history_budget_bytes: usize,
+    /// Hosts (`host`, `host:port`, `*.domain`) of MCP servers that may be asked though their addresses are not public.
+    pub mcp_private_hosts: Vec<String>,
 }
 
 impl Options {
@@ -82,6 +86,7 @@ impl Options {
             output_limit_bytes: 64 << 10,
             model_retries: 5,
             history_budget_bytes: 768 << 10,
+            mcp_private_hosts: Vec::new(),
         }
     }
 }

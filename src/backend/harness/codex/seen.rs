@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::calls::{Call, Stage};
 use super::delegating::NAMESPACE;
 use super::failure;
+use super::mcp;
 use super::rpc::Incoming;
 use super::setup;
 use super::story::{COMMENTARY, FINAL};
@@ -17,6 +18,9 @@ use crate::engine::ports::{Claim, Delta, Observation, Past, ToolEnd, ToolOutcome
 /// Codex' name for the kind of item that is a command.
 const COMMAND: &str = "commandExecution";
 
+/// Codex' news of an MCP server. They are about a thread and not about a turn.
+const SERVER_STATUS: &str = "mcpServer/startupStatus/updated";
+
 impl Turn<'_> {
     /// Something was said. `Some`: the Turn ends.
     pub(super) async fn said(
@@ -28,6 +32,10 @@ impl Turn<'_> {
             Incoming::Reply { .. } => Ok(None),
             Incoming::Request { id, method, params } => {
                 self.asked(talk, id, &method, &params).await?;
+                Ok(None)
+            }
+            Incoming::Notice { method, params } if method == SERVER_STATUS => {
+                self.server_status(talk, &params);
                 Ok(None)
             }
             Incoming::Notice { method, params } if !talk.is_about(&params) => {
@@ -46,6 +54,11 @@ impl Turn<'_> {
         method: &str,
         params: &Value,
     ) -> Result<(), Halt> {
+        if method == "mcpServer/elicitation/request" {
+            // A server that wants to know something of a person: nobody is there.
+            let declined = json!({"action": "decline", "content": null});
+            return Ok(talk.server.rpc.answer(id, Ok(declined)).await?);
+        }
         if method != "item/tool/call" {
             // Nobody is there to approve or to fill in anything; unanswered, it would hold the turn.
             let refusal = Err("nobody can answer this here");
@@ -66,6 +79,22 @@ impl Turn<'_> {
         }
         // Any other is answered by the client, to another process.
         Ok(())
+    }
+
+    /// A server that is not required is not there: the agent goes on without it, and whoever reads the log knows.
+    fn server_status(&self, talk: &Talk, params: &Value) {
+        if params["status"] != "failed" {
+            return;
+        }
+        let label = params["name"].as_str().unwrap_or_default();
+        let why = talk.mcp.trouble_of(label);
+        let why = why.unwrap_or_else(|| params["error"].as_str().unwrap_or_default().to_owned());
+        tracing::warn!(
+            turn = self.turn,
+            server = label,
+            why,
+            "an MCP server did not come up"
+        );
     }
 
     async fn noticed(
@@ -112,6 +141,16 @@ impl Turn<'_> {
                 let native = Some(item);
                 self.saw(Observation::Reasoning { summary, native }).await
             }
+            "web_search_call" => {
+                self.tell_held(talk, COMMENTARY).await?;
+                if let Some(fields) = item.as_object_mut() {
+                    fields.remove("internal_chat_message_metadata_passthrough");
+                }
+                self.progress += 1;
+                let native = item.clone();
+                self.story.add(Past::WebSearch { native });
+                self.saw(Observation::WebSearch { native: item }).await
+            }
             "function_call" | "custom_tool_call" => self.called(talk, &item).await,
             "function_call_output" | "custom_tool_call_output" => {
                 match self.delegated(talk, &item).await? {
@@ -129,7 +168,8 @@ impl Turn<'_> {
         self.tell_held(talk, COMMENTARY).await?;
         talk.response_complete = false;
         let field = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
-        let (id, name) = (field("call_id"), field("name"));
+        let id = field("call_id");
+        let name = setup::flat_name(item["namespace"].as_str(), field("name"));
         let arguments = match item["type"] == "custom_tool_call" {
             true => field("input"),
             false => field("arguments"),
@@ -205,27 +245,42 @@ impl Turn<'_> {
                 talk.calls.set(&call.recorded, Stage::Over);
                 return Ok(());
             }
-            self.link
-                .claim(Claim {
-                    call_id: call.recorded.clone(),
-                    name: call.name.clone(),
-                    arguments: call.arguments.clone(),
-                    command: call.name.clone(),
-                    cwd: None,
-                })
-                .await?;
+            self.link.claim(self.plain_claim(&call)).await?;
         }
-        if let Some((end, told)) = self.process_end(talk, id) {
+        let ended = self.process_end(talk, id);
+        if let Some((end, told)) = ended.or_else(|| self.tool_end(talk, id)) {
             return self.end_call(talk, &call.recorded, end, told).await;
         }
-        let told = told_of(item);
+        let (end, told) = self.plain_end(&call, told_of(item));
+        self.end_call(talk, &call.recorded, end, told).await
+    }
+
+    /// A call that Codex answered by itself, as it is recorded.
+    pub(super) fn plain_claim(&self, call: &Call) -> Claim {
+        let tool = self.setup.mcp_tool(&call.name);
+        Claim {
+            call_id: call.recorded.clone(),
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+            command: tool.map_or_else(|| call.name.clone(), |(_, tool)| tool.to_owned()),
+            cwd: None,
+            server_label: tool.map(|(label, _)| label.to_owned()),
+        }
+    }
+
+    /// How it ended.
+    pub(super) fn plain_end(&self, call: &Call, told: String) -> (ToolEnd, String) {
+        if self.setup.mcp_tool(&call.name).is_some() {
+            // Codex would not have it called.
+            return self.recorded(mcp::Outcome::Unsent(told));
+        }
         let end = ToolEnd {
             status: CallStatus::Completed,
             exit_code: None,
             output: self.bounded(&told),
             duration_ms: 0,
         };
-        self.end_call(talk, &call.recorded, end, told).await
+        (end, told)
     }
 
     /// A call is over.
@@ -299,8 +354,39 @@ impl Turn<'_> {
                 let (end, told) = self.patch_end(item);
                 self.end_call(talk, &call, end, told).await
             }
+            "mcpToolCall" => {
+                let Some(call) = self.begun(talk, item) else {
+                    return Ok(());
+                };
+                let (end, told) = self.shown_end(talk, item);
+                self.end_call(talk, &call, end, told).await
+            }
             _ => Ok(()),
         }
+    }
+
+    /// How the call of an MCP tool ended, if it was passed on and is over.
+    pub(super) fn tool_end(&self, talk: &Talk, id: &str) -> Option<(ToolEnd, String)> {
+        let end = talk.mcp.calls.end(id)?;
+        Some(mcp::recorded(&end, self.options.output_limit_bytes))
+    }
+
+    /// How the call of an MCP tool ended that Codex shows as complete.
+    pub(super) fn shown_end(&self, talk: &Talk, item: &Value) -> (ToolEnd, String) {
+        let id = item["id"].as_str().unwrap_or_default();
+        self.tool_end(talk, id).unwrap_or_else(|| {
+            let why = item["error"]["message"].as_str();
+            let why = why.unwrap_or("the server did not answer");
+            self.recorded(mcp::Outcome::Unknown(why.to_owned()))
+        })
+    }
+
+    fn recorded(&self, outcome: mcp::Outcome) -> (ToolEnd, String) {
+        let end = mcp::CallEnd {
+            outcome,
+            duration_ms: 0,
+        };
+        mcp::recorded(&end, self.options.output_limit_bytes)
     }
 
     /// The recorded id of an item's call, if it is begun and not over.
@@ -358,14 +444,7 @@ impl Turn<'_> {
 
     /// The beginning and the end of a long text.
     pub(super) fn bounded(&self, text: &str) -> String {
-        let limit = self.options.output_limit_bytes;
-        if text.len() <= limit {
-            return text.to_owned();
-        }
-        let head = &text[..text.floor_char_boundary(limit / 2)];
-        let tail = &text[text.ceil_char_boundary(text.len() - limit / 2)..];
-        let left_out = text.len() - head.len() - tail.len();
-        format!("{head}\n[{left_out} bytes were left out here]\n{tail}")
+        mcp::bounded(text, self.options.output_limit_bytes)
     }
 
     /// Reports a message whose meaning is clear now.

@@ -8,6 +8,7 @@ use super::config::{PROVIDER, WORKSPACE};
 use super::delegating::NAMESPACE;
 use crate::api::{
     AgentTool, FunctionTool, MultiAgentConfig, ServiceTier, SessionAgent, TextFormat, Verbosity,
+    WebSearchTool,
 };
 use crate::engine::ports::Feed;
 use crate::engine::subagent::MAX_OPEN_SUBAGENTS;
@@ -21,6 +22,8 @@ pub struct Setup {
     functions: BTreeMap<String, bool>,
     /// It may start other agents.
     delegates: bool,
+    /// Labels of its MCP servers.
+    servers: Vec<String>,
     thread: Value,
     turn: Map<String, Value>,
 }
@@ -30,10 +33,15 @@ impl Setup {
     pub fn new(agent: &SessionAgent, retries: u32) -> Setup {
         let mut functions = BTreeMap::new();
         let mut tools = Vec::new();
+        let mut servers = Vec::new();
         for tool in &agent.tools {
-            if let AgentTool::Function(function) = tool {
-                functions.insert(function.name.clone(), function.is_async == Some(true));
-                tools.push(dynamic_tool(function));
+            match tool {
+                AgentTool::Function(function) => {
+                    functions.insert(function.name.clone(), function.is_async == Some(true));
+                    tools.push(dynamic_tool(function));
+                }
+                AgentTool::Mcp(server) => servers.push(server.server_label.clone()),
+                _ => {}
             }
         }
         let provider = json!({
@@ -47,6 +55,10 @@ impl Setup {
             "supports_websockets": false,
         });
         let mut config = json!({"model_providers": {PROVIDER: provider}});
+        if let Some(search) = agent.tools.iter().find_map(web_search) {
+            config["web_search"] = search.mode.to_string().into();
+            config["tools"] = json!({"web_search": searching(search)});
+        }
         if let Some(summary) = agent.reasoning.summary {
             config["model_reasoning_summary"] = summary.to_string().into();
         }
@@ -85,14 +97,18 @@ impl Setup {
         Setup {
             functions,
             delegates: agent.multi_agent.enabled,
+            servers,
             thread,
             turn,
         }
     }
 
-    /// Parameters of `thread/start`. The model is at `base_url`, for whoever shows `token`.
-    pub fn thread(&self, base_url: &str, token: &str) -> Value {
+    /// Parameters of `thread/start`. The model is at `base_url`, for whoever shows `token`; `more` is added to the configuration.
+    pub fn thread(&self, base_url: &str, token: &str, more: Map<String, Value>) -> Value {
         let mut thread = self.thread.clone();
+        if let Some(config) = thread["config"].as_object_mut() {
+            config.extend(more);
+        }
         let provider = &mut thread["config"]["model_providers"][PROVIDER];
         provider["base_url"] = base_url.into();
         provider["experimental_bearer_token"] = token.into();
@@ -116,6 +132,27 @@ impl Setup {
     /// Whether the agent may start others.
     pub fn delegates(&self) -> bool {
         self.delegates
+    }
+
+    /// The MCP server and its tool that a call of this name is for, as far as the name says.
+    pub fn mcp_tool<'a>(&self, name: &'a str) -> Option<(&str, &'a str)> {
+        mcp_tool(&self.servers, name)
+    }
+
+    /// Items in which the tools of MCP servers are where Codex has them: in a namespace for each server.
+    pub fn in_namespaces(&self, items: Vec<Value>) -> Vec<Value> {
+        let placed = items.into_iter().map(|mut item| {
+            let name = item["name"]
+                .as_str()
+                .filter(|_| item["type"] == "function_call");
+            if let Some((label, tool)) = name.and_then(|name| self.mcp_tool(name)) {
+                let (namespace, tool) = (format!("{SERVER}{}", visible(label)), tool.to_owned());
+                item["name"] = tool.into();
+                item["namespace"] = namespace.into();
+            }
+            item
+        });
+        placed.collect()
     }
 
     /// Whether the client answers calls of this name.
@@ -188,6 +225,39 @@ fn part(part: &Value) -> Value {
     }
 }
 
+/// Between the name of a tool and that of the namespace in which Codex has it.
+const WITHIN: &str = "__";
+
+/// Before the label of an MCP server, in the name of the namespace that its tools are in.
+const SERVER: &str = "mcp__";
+
+/// The one name of a tool that has its name within a namespace.
+pub fn flat_name(namespace: Option<&str>, name: String) -> String {
+    match namespace {
+        Some(namespace) => format!("{namespace}{WITHIN}{name}"),
+        None => name,
+    }
+}
+
+/// A label as the model sees it: Codex writes names that are names in programs, too.
+fn visible(label: &str) -> String {
+    label.replace('-', "_")
+}
+
+/// The MCP server, one of those with these labels, and its tool that a flat name is for.
+fn mcp_tool<'a, 'b>(servers: &'b [String], name: &'a str) -> Option<(&'b str, &'a str)> {
+    let rest = name.strip_prefix(SERVER)?;
+    let of = |label: &'b String| {
+        let tool = rest.strip_prefix(&visible(label))?.strip_prefix(WITHIN)?;
+        Some((label.as_str(), tool))
+    };
+    // Of two labels that both fit, the longer one leaves nothing of itself to the tool.
+    servers
+        .iter()
+        .filter_map(of)
+        .max_by_key(|(label, _)| label.len())
+}
+
 /// The past as the model's own items, in which a patch is a tool of another kind than in ours.
 pub fn items(input: Vec<Value>) -> Vec<Value> {
     let mut patches = Vec::new();
@@ -239,6 +309,35 @@ fn patch_of(arguments: &str) -> String {
         .iter()
         .find_map(|field| fields[field].as_str());
     text.unwrap_or(arguments).to_owned()
+}
+
+fn web_search(tool: &AgentTool) -> Option<&WebSearchTool> {
+    match tool {
+        AgentTool::WebSearch(search) => Some(search),
+        _ => None,
+    }
+}
+
+/// How the provider is to search.
+fn searching(search: &WebSearchTool) -> Value {
+    let mut how = json!({"context_size": search.context_size.to_string()});
+    if let Some(domains) = &search.allowed_domains {
+        how["allowed_domains"] = json!(domains);
+    }
+    if let Some(location) = &search.location {
+        let fields = [
+            ("city", &location.city),
+            ("country", &location.country),
+            ("region", &location.region),
+            ("timezone", &location.timezone),
+        ];
+        let given = fields.iter().filter_map(|(name, value)| {
+            let value = value.as_ref()?;
+            Some(((*name).to_owned(), Value::from(value.as_str())))
+        });
+        how["location"] = given.collect::<Map<String, Value>>().into();
+    }
+    how
 }
 
 fn dynamic_tool(tool: &FunctionTool) -> Value {

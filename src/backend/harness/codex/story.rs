@@ -119,6 +119,7 @@ impl Story {
             Past::User { .. }
             | Past::Assistant { .. }
             | Past::Reasoning { .. }
+            | Past::WebSearch { .. }
             | Past::Answered { .. } => false,
         })
     }

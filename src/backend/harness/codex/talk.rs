@@ -1,6 +1,7 @@
 //! The conversation with one process: what it is told, what it may do, and when it is over.
 
 use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -11,6 +12,7 @@ use super::calls::{Call, Calls, Stage};
 use super::children::{Children, Who};
 use super::config::WORKSPACE;
 use super::exec::{Effect, Gate, Place};
+use super::mcp::Mcp;
 use super::process::AppServer;
 use super::program::PINNED;
 use super::proxy::FromProxy;
@@ -42,6 +44,7 @@ const TROUBLES: u32 = 3;
 pub struct Talk {
     pub(super) server: AppServer,
     pub(super) place: Option<Place>,
+    pub(super) mcp: Arc<Mcp>,
     gates: mpsc::Receiver<Gate>,
     from_proxy: mpsc::Receiver<FromProxy>,
     /// Why the provider did not answer last.
@@ -92,12 +95,14 @@ impl Talk {
     pub fn new(
         server: AppServer,
         place: Option<Place>,
+        mcp: Arc<Mcp>,
         gates: mpsc::Receiver<Gate>,
         from_proxy: mpsc::Receiver<FromProxy>,
     ) -> Talk {
         Talk {
             server,
             place,
+            mcp,
             gates,
             from_proxy,
             refused: None,
@@ -145,7 +150,7 @@ impl Turn<'_> {
         tokio::select! {
             biased;
             end = self.stop.cancelled() => return Err(Halt::End(end)),
-            begun = begin(&mut talk.server, thread) => talk.thread = begun?,
+            begun = begin(&mut talk.server, thread, &talk.mcp) => talk.thread = begun?,
         }
         self.feed(talk).await?;
         let mut leaving = false;
@@ -196,7 +201,8 @@ impl Turn<'_> {
 
     /// Gives the process the story so far, and the messages that wait.
     async fn feed(&mut self, talk: &mut Talk) -> Result<(), Halt> {
-        let mut items = self.story.items(self.budget_bytes);
+        let items = self.story.items(self.budget_bytes);
+        let mut items = self.setup.in_namespaces(items);
         talk.sent_bytes = items.iter().map(json_bytes).sum();
         // A turn begins with one message. All are confirmed with that one, which is the last.
         let (last, earlier) = match self.story.waiting().split_last() {
@@ -376,7 +382,7 @@ impl Turn<'_> {
 }
 
 /// Greets a process and has it start a thread, whose id it answers.
-async fn begin(server: &mut AppServer, thread: Value) -> Result<String, Halt> {
+async fn begin(server: &mut AppServer, thread: Value, mcp: &Mcp) -> Result<String, Halt> {
     let greeting = json!({
         "clientInfo": {"name": "rat-things", "title": null, "version": env!("CARGO_PKG_VERSION")},
         "capabilities": {"experimentalApi": true, "requestAttestation": false},
@@ -391,8 +397,25 @@ async fn begin(server: &mut AppServer, thread: Value) -> Result<String, Halt> {
         return Err(failed(TurnErrorCode::ExecutorVersionIncompatible, message));
     }
     server.rpc.tell("initialized").await?;
-    let started = server.rpc.ask("thread/start", thread).await?;
+    let started = server.rpc.ask("thread/start", thread).await;
+    let started = started.map_err(|error| not_started(error, mcp))?;
     text(&started["thread"]["id"])
+}
+
+/// A thread that was not started. If that is because of an MCP server that the Agent requires, this says so.
+fn not_started(error: RpcError, mcp: &Mcp) -> Halt {
+    /// In Codex' words, before the servers that are missing.
+    const MISSING: &str = "required MCP servers failed to initialize: ";
+    let RpcError::Refused { refusal, .. } = &error else {
+        return error.into();
+    };
+    let Some((_, missing)) = refusal.message.split_once(MISSING) else {
+        return error.into();
+    };
+    let label = missing.split(':').next().unwrap_or_default();
+    let why = mcp.trouble_of(label).unwrap_or_else(|| missing.to_owned());
+    let message = format!("the MCP server {label} is required and did not come up: {why}");
+    failed(TurnErrorCode::ConnectionFailed, message)
 }
 
 fn text(value: &Value) -> Result<String, Halt> {
@@ -402,18 +425,22 @@ fn text(value: &Value) -> Result<String, Halt> {
 
 /// A call as it is recorded before it begins.
 pub(super) fn claim(call: &Call, effect: &Effect) -> Claim {
-    let (command, cwd) = match effect {
-        Effect::Command { shown, cwd, .. } => (shown.clone(), cwd.clone()),
+    let (command, cwd, server_label) = match effect {
+        Effect::Command { shown, cwd, .. } => (shown.clone(), Some(cwd.clone()), None),
         Effect::Files => {
             let shown = patch::summary(&call.arguments).unwrap_or_else(|_| call.name.clone());
-            (shown, WORKSPACE.to_owned())
+            (shown, Some(WORKSPACE.to_owned()), None)
         }
+        Effect::Tool {
+            server_label, tool, ..
+        } => (tool.clone(), None, Some(server_label.clone())),
     };
     Claim {
         call_id: call.recorded.clone(),
         name: call.name.clone(),
         arguments: call.arguments.clone(),
         command,
-        cwd: Some(cwd),
+        cwd,
+        server_label,
     }
 }

@@ -9,6 +9,9 @@ use super::Options;
 use super::enclosure::{Enclosure, OWN_PROGRAM};
 use super::exec::{Bounds, Place};
 use super::home::Home;
+use super::mcp::http::Relay;
+use super::mcp::reach::{Clients, Policy};
+use super::mcp::{self, Mcp};
 use super::process::AppServer;
 use super::program::Program;
 use super::proxy::{Budget, ModelProxy};
@@ -18,6 +21,7 @@ use super::story::Story;
 use super::talk::Talk;
 use crate::api::{CallStatus, TurnErrorCode};
 use crate::backend::harness::responses::{OUTCOME_UNKNOWN, Stop};
+use crate::backend::local::sandbox::proxy::Reach;
 use crate::engine::ports::{
     Environment, EnvironmentError, Fenced, Isolation, Observation, Steer, ToolEnd, TurnEnd,
     TurnLink, TurnTask,
@@ -40,6 +44,8 @@ pub struct Turn<'a> {
     pub(super) setup: Setup,
     model: String,
     environment: Option<Arc<dyn Environment>>,
+    /// Its MCP servers, or what can't be used of one.
+    servers: Result<Vec<mcp::Server>, String>,
     pub(super) link: TurnLink,
     pub(super) stop: Stop,
     pub(super) turn: String,
@@ -98,6 +104,7 @@ impl<'a> Turn<'a> {
             setup: Setup::new(&task.agent, options.model_retries),
             model: task.agent.model.clone(),
             environment: task.environment,
+            servers: mcp::of_agent(&task.agent, &task.tool_secrets),
             stop: Stop::new(&link),
             link,
             turn: task.turn,
@@ -190,11 +197,15 @@ impl<'a> Turn<'a> {
         let relay = self.environment.as_ref().map(|_| own);
         let home = Home::make(&self.options.homes, relay, &self.model).map_err(no_start)?;
         let (gates, asked) = tokio::sync::mpsc::channel(16);
+        let servers = self.servers.clone();
+        let servers = servers.map_err(|why| failed(TurnErrorCode::InvalidRequest, why))?;
+        let mcp = Arc::new(Mcp::new(servers, gates.clone()));
         let bounds = Bounds {
             timeout_ms: self.options.command_timeout_ms,
             output_limit_bytes: self.options.output_limit_bytes,
         };
-        let open = |environment| Place::open(home.path(), environment, bounds, gates);
+        let servers = Arc::clone(&mcp);
+        let open = |environment| Place::open(home.path(), environment, bounds, gates, servers);
         let place = self.environment.clone().map(open);
         let place = place.transpose().map_err(no_start)?;
         let server = AppServer::start(&program, &home, enclosure.as_ref()).map_err(no_start)?;
@@ -202,9 +213,21 @@ impl<'a> Turn<'a> {
             .options
             .max_model_calls
             .saturating_sub(self.model_calls);
-        let (admission, from_proxy) = self.proxy.admit(&self.session, Budget { model_calls });
-        let thread = self.setup.thread(&self.proxy.base_url(), admission.token());
-        let mut talk = Talk::new(server, place, asked, from_proxy);
+        let over_http = Arc::new(Relay::new(Arc::clone(&mcp), Clients::new(self.policy())));
+        let (admission, from_proxy) = self.proxy.admit_with(
+            &self.session,
+            Budget { model_calls },
+            Arc::clone(&over_http),
+        );
+        let endpoint = mcp::Endpoint {
+            url: &self.proxy.mcp_url(),
+            token: admission.token(),
+        };
+        let tool_timeout_s = self.options.command_timeout_ms / 1_000;
+        let servers = mcp::config(&mcp.servers, endpoint, tool_timeout_s);
+        let (base_url, token) = (self.proxy.base_url(), admission.token());
+        let thread = self.setup.thread(&base_url, token, servers);
+        let mut talk = Talk::new(server, place, mcp, asked, from_proxy);
         let end = self.converse(&mut talk, thread).await;
         // First its model is taken away, so that nothing is spent on an answer that nobody hears.
         drop(admission);
@@ -220,7 +243,9 @@ impl<'a> Turn<'a> {
             }
             end => end,
         };
-        self.close_calls(&mut talk, &end).await?;
+        let closed = self.close_calls(&mut talk, &end).await;
+        over_http.end();
+        closed?;
         // Not before: it has the socket that commands are asked for on.
         drop(home);
         end
@@ -232,21 +257,28 @@ impl<'a> Turn<'a> {
         talk: &mut Talk,
         end: &Result<TurnEnd, Halt>,
     ) -> Result<(), Halt> {
-        if let Some(place) = &talk.place {
-            if let (Err(Halt::Lost(_)), Some(call)) = (end, talk.calls.begun()) {
-                tokio::select! {
-                    biased;
-                    () = place.processes.end_of(&call.id) => {}
-                    _ = self.stop.asked() => {}
+        if let (Err(Halt::Lost(_)), Some(call)) = (end, talk.calls.begun()) {
+            let over = async {
+                if let Some(place) = &talk.place {
+                    place.processes.end_of(&call.id).await;
                 }
+                talk.mcp.calls.end_of(&call.id).await;
+            };
+            tokio::select! {
+                biased;
+                () = over => {}
+                _ = self.stop.asked() => {}
             }
+        }
+        if let Some(place) = &talk.place {
             place.processes.end_all(ENDING).await;
         }
         self.end_children(talk).await?;
         let Some(call) = talk.calls.begun().cloned() else {
             return Ok(());
         };
-        let (end, told) = match self.process_end(talk, &call.id) {
+        let ended = self.process_end(talk, &call.id);
+        let (end, told) = match ended.or_else(|| self.tool_end(talk, &call.id)) {
             Some(ended) => ended,
             None => {
                 let end = ToolEnd {
@@ -259,6 +291,16 @@ impl<'a> Turn<'a> {
             }
         };
         self.end_call(talk, &call.recorded, end, told).await
+    }
+
+    /// Which MCP servers over HTTP it may reach.
+    fn policy(&self) -> Policy {
+        let network = self.environment.as_ref().map(|own| own.network());
+        Policy {
+            private_hosts: self.options.mcp_private_hosts.clone(),
+            network: network.unwrap_or_default(),
+            reach: Reach::default(),
+        }
     }
 
     pub(super) async fn saw(&mut self, what: Observation) -> Result<(), Halt> {

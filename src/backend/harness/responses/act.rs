@@ -68,6 +68,7 @@ impl Turn<'_> {
             arguments: call.arguments.clone(),
             command,
             cwd,
+            server_label: None,
         };
         self.link.claim(claim).await.map_err(left)?;
         let ended = match planned {

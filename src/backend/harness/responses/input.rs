@@ -197,6 +197,7 @@ pub fn call_id(past: &Past) -> Option<&str> {
         Past::User { .. }
         | Past::Assistant { .. }
         | Past::Reasoning { .. }
+        | Past::WebSearch { .. }
         | Past::Answered { .. } => None,
     }
 }
@@ -226,6 +227,14 @@ impl Items {
                 let native = native.iter().filter(|item| can_return(item)).cloned();
                 let native = native.map(|item| ModelItem::Other(Arc::new(item)));
                 self.reasoning.extend(native);
+            }
+            // Without its id: a provider that stores nothing would look it up by that, and fail.
+            Past::WebSearch { native } => {
+                let mut item = native.clone();
+                if let Some(fields) = item.as_object_mut() {
+                    fields.remove("id");
+                }
+                self.led_to(ModelItem::Other(Arc::new(item)));
             }
             Past::Tool { outcome, .. } => {
                 let output = match outcome {

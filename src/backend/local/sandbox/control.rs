@@ -99,7 +99,7 @@ impl Control {
         }
     }
 
-    /// Has a command run. `fds` are its output and, unless it is empty, its input.
+    /// Has a command run. `fds` are its output, its input unless that is empty, and its standard error where that goes elsewhere.
     pub(super) async fn spawn(
         self: &Arc<Self>,
         command: Command,

@@ -13,15 +13,15 @@ use tokio::sync::{Notify, mpsc, watch};
 
 use super::capture::Mark;
 use super::control::Control;
-use super::exec::Exec;
+use super::exec::{Exec, Streams};
 use super::launch::kill_half_started;
 use super::proxy::Proxy;
 use super::wire::Command;
 use super::witness::Witness;
 use super::{capture, variables};
 use crate::engine::ports::{
-    CaptureLimits, Environment, EnvironmentError, EnvironmentSpec, ExecEnd, ExecHow, ExecSpec,
-    Isolation, Outputs, Program,
+    CaptureLimits, Conversation, Environment, EnvironmentError, EnvironmentSpec, ExecEnd, ExecHow,
+    ExecSpec, Isolation, Network, Outputs, Program,
 };
 
 /// How long a sandbox may take to end by itself once its control socket is closed.
@@ -71,9 +71,12 @@ impl LocalEnvironment {
         }
     }
 
-    fn command(&self, spec: &ExecSpec) -> Result<Command, String> {
+    /// `own`: the names of the environment's own variables that it is given; `None`: all of them.
+    fn command(&self, spec: &ExecSpec, own: Option<&[String]>) -> Result<Command, String> {
         let mut env = self.variables.clone();
-        env.extend(self.spec.env.clone());
+        let given = |name: &String| own.is_none_or(|own| own.contains(name));
+        let variables = self.spec.env.iter().filter(|(name, _)| given(name));
+        env.extend(variables.map(|(name, value)| (name.clone(), value.clone())));
         env.extend(spec.env.clone());
         if let Some(refusal) = variables::refusal(&env) {
             return Err(refusal);
@@ -114,26 +117,46 @@ impl Environment for LocalEnvironment {
         output: mpsc::Sender<Bytes>,
         cancel: watch::Receiver<bool>,
     ) -> Result<ExecEnd, EnvironmentError> {
-        let command = match self.command(&spec) {
+        let command = match self.command(&spec, None) {
             Ok(command) => command,
-            Err(reason) => {
-                return Ok(ExecEnd {
-                    how: ExecHow::NotStarted(reason),
-                    output: String::new(),
-                    output_bytes: 0,
-                    duration_ms: 0,
-                });
-            }
+            Err(reason) => return Ok(not_started(reason)),
         };
         let exec = Exec {
             command,
-            stdin: spec.stdin,
+            streams: Streams::Plain(spec.stdin),
+            alone: false,
             timeout_ms: spec.timeout_ms,
             output_limit_bytes: spec.output_limit_bytes,
             live: output,
             cancel,
         };
         exec.run(&self.control).await
+    }
+
+    async fn converse(
+        &self,
+        spec: ExecSpec,
+        conversation: Conversation,
+        cancel: watch::Receiver<bool>,
+    ) -> Result<ExecEnd, EnvironmentError> {
+        let command = match self.command(&spec, Some(&conversation.variables)) {
+            Ok(command) => command,
+            Err(reason) => return Ok(not_started(reason)),
+        };
+        let exec = Exec {
+            command,
+            streams: Streams::of(conversation),
+            alone: true,
+            timeout_ms: spec.timeout_ms,
+            output_limit_bytes: spec.output_limit_bytes,
+            live: mpsc::channel(1).0,
+            cancel,
+        };
+        exec.run(&self.control).await
+    }
+
+    fn network(&self) -> Network {
+        self.spec.network.clone()
     }
 
     async fn outputs(&self, limits: CaptureLimits) -> Result<Outputs, EnvironmentError> {
@@ -157,6 +180,16 @@ impl Environment for LocalEnvironment {
 impl Drop for LocalEnvironment {
     fn drop(&mut self) {
         self.control.hang_up();
+    }
+}
+
+/// A command that can't be one.
+fn not_started(reason: String) -> ExecEnd {
+    ExecEnd {
+        how: ExecHow::NotStarted(reason),
+        output: String::new(),
+        output_bytes: 0,
+        duration_ms: 0,
     }
 }
 

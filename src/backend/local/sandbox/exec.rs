@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::control::{Control, Event, Running, Unsent};
 use super::kept::Kept;
 use super::wire::{Command, Status};
-use crate::engine::ports::{EnvironmentError, ExecEnd, ExecHow};
+use crate::engine::ports::{Conversation, EnvironmentError, ExecEnd, ExecHow};
 
 /// After the command's own process ended: how long its output may still be open before whoever holds it counts as a background process.
 const LINGER: Duration = Duration::from_millis(200);
@@ -27,8 +27,10 @@ const CHUNK_BYTES: usize = 64 << 10;
 pub(super) struct Exec {
     /// What to run.
     pub(super) command: Command,
-    /// Its standard input.
-    pub(super) stdin: Bytes,
+    /// Its standard input, and where its standard output goes.
+    pub(super) streams: Streams,
+    /// What it leaves running is ended with it.
+    pub(super) alone: bool,
     /// Its time.
     pub(super) timeout_ms: u64,
     /// Output kept.
@@ -37,6 +39,29 @@ pub(super) struct Exec {
     pub(super) live: mpsc::Sender<Bytes>,
     /// Turns true when it shall end.
     pub(super) cancel: watch::Receiver<bool>,
+}
+
+/// What goes in and out beside what is kept.
+pub(super) enum Streams {
+    /// All of its input is known. What it writes is its output, whichever way it takes.
+    Plain(Bytes),
+    /// It is spoken with. Only what it writes to standard error is kept.
+    Spoken {
+        /// To its standard input.
+        input: mpsc::Receiver<Bytes>,
+        /// From its standard output.
+        output: mpsc::Sender<Bytes>,
+    },
+}
+
+impl Streams {
+    /// Of a conversation.
+    pub(super) fn of(conversation: Conversation) -> Streams {
+        Streams::Spoken {
+            input: conversation.input,
+            output: conversation.output,
+        }
+    }
 }
 
 impl Exec {
@@ -63,14 +88,14 @@ impl Exec {
         began: Instant,
         kept: &mut Kept,
     ) -> Result<ExecHow, EnvironmentError> {
-        let (output, theirs) = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
-        let output = pipe::Receiver::from_owned_fd(output)
+        let (kept_from, their_kept) = pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
+        let kept_from = pipe::Receiver::from_owned_fd(kept_from)
             .map_err(|e| EnvironmentError::Failed(format!("no pipe for the command: {e}")))?;
-        let (stdin, their_stdin) = self.stdin().map_err(failed)?;
-        let mut fds = vec![theirs.as_fd()];
-        fds.extend(their_stdin.as_ref().map(AsFd::as_fd));
+        let streams = std::mem::replace(&mut self.streams, Streams::Plain(Bytes::new()));
+        let Ends { theirs, ours } = Ends::of(streams, their_kept).map_err(failed)?;
+        let fds: Vec<_> = theirs.iter().map(AsFd::as_fd).collect();
         let sent = control.spawn(self.command.clone(), &fds).await;
-        drop((theirs, their_stdin));
+        drop(theirs);
         let running = match sent {
             Ok(running) => running,
             Err(Unsent::Gone) => return Err(EnvironmentError::Failed("it is closed".to_owned())),
@@ -79,27 +104,81 @@ impl Exec {
                 return Ok(ExecHow::NotStarted(reason.to_owned()));
             }
         };
-        let feed = stdin.map(|pipe| feed(pipe, self.stdin.clone()));
-        let _feed = feed.map(|feed| AbortOnDrop(tokio::spawn(feed)));
+        let mut carried: Vec<AbortOnDrop> = ours.into_iter().map(carry).collect();
         let course = Course {
             running,
-            output: Some(output),
+            output: Some(kept_from),
             how: None,
             condemned: false,
             ending: false,
             deadline: began.checked_add(Duration::from_millis(self.timeout_ms)),
         };
-        course.follow(self, kept).await
-    }
-
-    /// A pipe for its standard input, unless that is empty: PID 1 then gives it an empty one.
-    fn stdin(&self) -> Result<(Option<OwnedFd>, Option<OwnedFd>), rustix::io::Errno> {
-        if self.stdin.is_empty() {
-            return Ok((None, None));
+        let how = course.follow(self, kept).await?;
+        if self.alone
+            && let Some(last) = carried.last_mut()
+        {
+            // All that could write is gone: what is left of its last words is in the pipe.
+            let _ = tokio::time::timeout(LINGER, &mut last.0).await;
         }
-        let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
-        Ok((Some(ours), Some(theirs)))
+        Ok(how)
     }
+}
+
+/// Both ends of what goes in and out.
+struct Ends {
+    /// The command's, in the order in which PID 1 takes them.
+    theirs: Vec<OwnedFd>,
+    /// What is carried between our ends and the caller.
+    ours: Vec<Carried>,
+}
+
+/// Bytes on their way.
+enum Carried {
+    /// To the command.
+    Bytes(OwnedFd, Bytes),
+    /// To the command, as they come.
+    Said(OwnedFd, mpsc::Receiver<Bytes>),
+    /// From the command.
+    Heard(OwnedFd, mpsc::Sender<Bytes>),
+}
+
+impl Ends {
+    /// `kept` is where what is kept is written to. Without input PID 1 gives an empty one.
+    fn of(streams: Streams, kept: OwnedFd) -> Result<Ends, rustix::io::Errno> {
+        Ok(match streams {
+            Streams::Plain(bytes) if bytes.is_empty() => Ends {
+                theirs: vec![kept],
+                ours: Vec::new(),
+            },
+            Streams::Plain(bytes) => {
+                let (their_input, input) = pipe_with(PipeFlags::CLOEXEC)?;
+                Ends {
+                    theirs: vec![kept, their_input],
+                    ours: vec![Carried::Bytes(input, bytes)],
+                }
+            }
+            Streams::Spoken { input, output } => {
+                let (their_input, ours_in) = pipe_with(PipeFlags::CLOEXEC)?;
+                let (ours_out, their_output) = pipe_with(PipeFlags::CLOEXEC)?;
+                Ends {
+                    theirs: vec![their_output, their_input, kept],
+                    ours: vec![
+                        Carried::Said(ours_in, input),
+                        Carried::Heard(ours_out, output),
+                    ],
+                }
+            }
+        })
+    }
+}
+
+/// Carries bytes until their source ends, or nobody is there to take them.
+fn carry(carried: Carried) -> AbortOnDrop {
+    AbortOnDrop(match carried {
+        Carried::Bytes(pipe, bytes) => tokio::spawn(feed(pipe, bytes)),
+        Carried::Said(pipe, input) => tokio::spawn(say_to(pipe, input)),
+        Carried::Heard(pipe, output) => tokio::spawn(hear(pipe, output)),
+    })
 }
 
 /// A command on its way.
@@ -157,10 +236,10 @@ impl Course {
                 Next::Cancel => self.end(ExecHow::Cancelled).await?,
             }
             if late || self.how.is_some() && !self.ending && self.output.is_none() {
-                if self.condemned || !*exec.cancel.borrow() {
+                if self.condemned || !(exec.alone || *exec.cancel.borrow()) {
                     return Ok(self.finish());
                 }
-                // The cancel came at the same moment: what is left in the background goes too.
+                // What is left in the background goes too, also if the cancel came at this moment.
                 self.end(ExecHow::Cancelled).await?;
             }
         }
@@ -247,6 +326,34 @@ async fn feed(pipe: OwnedFd, bytes: Bytes) {
     if let Ok(mut pipe) = pipe::Sender::from_owned_fd(pipe) {
         // A command need not read its input.
         let _ = pipe.write_all(&bytes).await;
+    }
+}
+
+async fn say_to(pipe: OwnedFd, mut input: mpsc::Receiver<Bytes>) {
+    let Ok(mut pipe) = pipe::Sender::from_owned_fd(pipe) else {
+        return;
+    };
+    while let Some(bytes) = input.recv().await {
+        // It closed its input: whoever speaks on is told by the closed channel.
+        if pipe.write_all(&bytes).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn hear(pipe: OwnedFd, output: mpsc::Sender<Bytes>) {
+    let Ok(mut pipe) = pipe::Receiver::from_owned_fd(pipe) else {
+        return;
+    };
+    let mut buffer = vec![0; CHUNK_BYTES];
+    while let Ok(n @ 1..) = pipe.read(&mut buffer).await {
+        if output
+            .send(Bytes::copy_from_slice(&buffer[..n]))
+            .await
+            .is_err()
+        {
+            return;
+        }
     }
 }
 

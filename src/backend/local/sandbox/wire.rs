@@ -14,14 +14,14 @@ pub(super) const MAX_PACKET_BYTES: usize = 192 << 10;
 pub(super) const PROXY_PORT: u16 = 3128;
 
 /// Descriptors that may travel with one packet.
-pub(super) const MAX_FDS: usize = 2;
+pub(super) const MAX_FDS: usize = 3;
 
 /// From the engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Request {
     /// The first packet: what holds for every command.
     Setup(Setup),
-    /// Run a command. With it travel its output and, unless its standard input is empty, its input.
+    /// Run a command. With it travel its output, its input unless that is empty, and its standard error where that goes elsewhere.
     Spawn {
         /// Chosen by the engine, never reused.
         id: u64,

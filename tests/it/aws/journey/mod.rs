@@ -213,6 +213,11 @@ over_an_account! {
         one_that_was_closed_can_be_opened_again_and_goes_on_in_its_history,
         damage_to_the_records_of_a_subagent_is_found,
     }
+    tool_secrets {
+        a_harness_is_given_what_servers_are_shown_and_no_record_holds_it,
+        a_credential_is_for_its_server_alone_and_without_it_the_turn_fails,
+        a_call_of_a_server_and_a_search_are_items_of_their_own_kind,
+    }
     wakeups {
         a_run_hears_of_a_cancel_though_another_grant_came_and_went_here,
         p22_everything_is_done_though_every_ring_is_lost,

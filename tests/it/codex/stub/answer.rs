@@ -39,6 +39,11 @@ impl Gate {
         self.0.borrow().reached
     }
 
+    /// Waits until it is open, in another server's answer.
+    pub(crate) async fn pass_here(&self) {
+        self.pass().await;
+    }
+
     /// Waits until it is open.
     pub(super) async fn pass(&self) {
         let mut at = self.0.subscribe();

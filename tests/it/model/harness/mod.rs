@@ -77,6 +77,7 @@ fn claimed(call_id: &str, command: &str) -> Seen {
         arguments: json!({"command": command}).to_string(),
         command: command.into(),
         cwd: Some("/workspace".into()),
+        server_label: None,
     })
 }
 

@@ -1,8 +1,8 @@
 //! The environment of Codex: the server of its exec protocol, with the Session's own environment behind it.
 //!
 //! Codex starts [`relay`], our own program, which connects its standard streams with the socket that [`Place`] listens on; `serve`
-//! reads the requests, `processes` runs commands, `files` reads and writes files by commands too. Whatever has an effect first goes through a
-//! [`Gate`], where the Turn has it recorded.
+//! reads the requests, `processes` runs commands, `servers` the MCP servers that are processes, and `files` reads and writes files by commands,
+//! too. Whatever has an effect first goes through a [`Gate`], where the Turn has it recorded.
 //!
 //! There is no other way: without an environment Codex has no tool for commands, and when this end is gone they fail.
 
@@ -10,6 +10,7 @@ mod files;
 mod processes;
 pub mod relay;
 mod serve;
+mod servers;
 mod wire;
 
 use std::io;
@@ -23,6 +24,7 @@ use tokio::task::JoinHandle;
 
 pub use self::processes::{Ended, Processes};
 pub use self::relay::ROLE;
+use super::mcp::Mcp;
 use crate::engine::ports::Environment;
 
 /// Name of the socket in the directory of a process.
@@ -50,6 +52,15 @@ pub enum Effect {
     },
     /// A change of files. Codex does not say which call asked for it.
     Files,
+    /// A call of a tool of an MCP server.
+    Tool {
+        /// The model's call that asked for it, as Codex knows it.
+        call_id: String,
+        /// The server.
+        server_label: String,
+        /// The tool, by the server's own name.
+        tool: String,
+    },
 }
 
 /// Bounds of commands.
@@ -78,6 +89,7 @@ impl Place {
         environment: Arc<dyn Environment>,
         bounds: Bounds,
         gates: mpsc::Sender<Gate>,
+        mcp: Arc<Mcp>,
     ) -> io::Result<Place> {
         // Through the open directory the address is short, however long its path is.
         let dir = std::fs::File::open(home)?;
@@ -88,6 +100,7 @@ impl Place {
             environment,
             bounds,
             gates,
+            mcp,
             processes: Arc::clone(&processes),
         };
         let accepting = tokio::spawn(async move {

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::engine::ports::{Environment, EnvironmentError, ExecEnd, ExecHow, ExecSpec};
 
@@ -35,13 +35,46 @@ pub struct Processes {
 
 /// One command.
 pub struct Process {
-    /// The model's call.
-    call_id: String,
+    /// The model's call; `None` for what no call asked for.
+    call_id: Option<String>,
+    /// Of its output that Codex is given, and that is kept for Codex to read again.
+    limits: Limits,
+    /// Where what is written to it goes; `None`: it has no input.
+    input: Option<mpsc::UnboundedSender<Written>>,
+    /// What is written to it, until somebody takes it.
+    writes: Mutex<Option<mpsc::UnboundedReceiver<Written>>>,
     cancel: watch::Sender<bool>,
     state: Mutex<State>,
     /// Changes with every change of the state.
     version: watch::Sender<u64>,
     ended: watch::Sender<Option<Ended>>,
+}
+
+/// Bounds of output, in bytes.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    given: usize,
+    kept: usize,
+}
+
+/// Of a command.
+const COMMAND: Limits = Limits {
+    given: GIVEN_BYTES,
+    kept: KEPT_BYTES,
+};
+
+/// Of a program that is spoken with: Codex is given all of it, as it comes.
+const HOSTED: Limits = Limits {
+    given: usize::MAX,
+    kept: GIVEN_BYTES,
+};
+
+/// Something that was written to a process.
+pub struct Written {
+    /// What.
+    pub chunk: Vec<u8>,
+    /// Told when it is on its way; dropped: it never will be.
+    pub done: oneshot::Sender<()>,
 }
 
 #[derive(Default)]
@@ -63,13 +96,7 @@ impl Processes {
         spec: ExecSpec,
         tell: mpsc::UnboundedSender<Value>,
     ) {
-        let process = Arc::new(Process {
-            call_id,
-            cancel: watch::Sender::new(false),
-            state: Mutex::default(),
-            version: watch::Sender::new(0),
-            ended: watch::Sender::new(None),
-        });
+        let process = Arc::new(Process::new(Some(call_id), COMMAND));
         self.lock().insert(id.clone(), Arc::clone(&process));
         let processes = Arc::clone(self);
         let cancelled = process.cancel.subscribe();
@@ -95,6 +122,18 @@ impl Processes {
             }
             process.end(&id, ended, &tell);
         });
+    }
+
+    /// A program that no call asked for and that is spoken with.
+    pub fn host(&self, id: String) -> Arc<Process> {
+        let (input, writes) = mpsc::unbounded_channel();
+        let process = Arc::new(Process {
+            input: Some(input),
+            writes: Mutex::new(Some(writes)),
+            ..Process::new(None, HOSTED)
+        });
+        self.lock().insert(id, Arc::clone(&process));
+        process
     }
 
     /// The process of this id.
@@ -132,7 +171,9 @@ impl Processes {
 
     fn called(&self, call_id: &str) -> Option<Arc<Process>> {
         let all = self.lock();
-        all.values().find(|one| one.call_id == call_id).cloned()
+        let mut all = all.values();
+        all.find(|one| one.call_id.as_deref() == Some(call_id))
+            .cloned()
     }
 
     /// How many commands in a row the environment could not run to their end.
@@ -165,6 +206,40 @@ impl Processes {
 }
 
 impl Process {
+    fn new(call_id: Option<String>, limits: Limits) -> Process {
+        Process {
+            call_id,
+            limits,
+            input: None,
+            writes: Mutex::default(),
+            cancel: watch::Sender::new(false),
+            state: Mutex::default(),
+            version: watch::Sender::new(0),
+            ended: watch::Sender::new(None),
+        }
+    }
+
+    /// Takes what is written to it. The answer comes when it is on its way, and is an error if it never will be.
+    pub fn write(&self, chunk: Vec<u8>) -> oneshot::Receiver<()> {
+        let (done, told) = oneshot::channel();
+        if let Some(input) = &self.input {
+            // If nobody takes it any more, that is told by what is dropped.
+            let _ = input.send(Written { chunk, done });
+        }
+        told
+    }
+
+    /// What is written to it, for who passes it on. `None` if that is somebody else.
+    pub fn writes(&self) -> Option<mpsc::UnboundedReceiver<Written>> {
+        let mut writes = self.writes.lock().unwrap_or_else(PoisonError::into_inner);
+        writes.take()
+    }
+
+    /// Turns true when it shall end.
+    pub fn cancelled(&self) -> watch::Receiver<bool> {
+        self.cancel.subscribe()
+    }
+
     /// Asks it to end, with all it started. Whether it still ran.
     pub fn cancel(&self) -> bool {
         self.cancel.send_replace(true);
@@ -191,13 +266,14 @@ impl Process {
         })
     }
 
-    fn wrote(&self, id: &str, chunk: Bytes, tell: &mpsc::UnboundedSender<Value>) {
+    /// It wrote something.
+    pub fn wrote(&self, id: &str, chunk: Bytes, tell: &mpsc::UnboundedSender<Value>) {
         let mut state = self.lock();
-        if state.given_bytes > GIVEN_BYTES {
+        if state.given_bytes > self.limits.given {
             return;
         }
-        state.given_bytes += chunk.len();
-        let chunk = match state.given_bytes > GIVEN_BYTES {
+        state.given_bytes = state.given_bytes.saturating_add(chunk.len());
+        let chunk = match state.given_bytes > self.limits.given {
             true => Bytes::from_static(b"\n[more output was left out]\n"),
             false => chunk,
         };
@@ -208,7 +284,7 @@ impl Process {
         let _ = tell.send(json!({"method": "process/output", "params": output}));
         state.kept_bytes += chunk.len();
         state.chunks.push((seq, chunk));
-        while state.kept_bytes > KEPT_BYTES && state.chunks.len() > 1 {
+        while state.kept_bytes > self.limits.kept && state.chunks.len() > 1 {
             let (_, oldest) = state.chunks.remove(0);
             state.kept_bytes -= oldest.len();
         }
@@ -216,7 +292,8 @@ impl Process {
         self.version.send_modify(|version| *version += 1);
     }
 
-    fn end(&self, id: &str, ended: Ended, tell: &mpsc::UnboundedSender<Value>) {
+    /// It is over.
+    pub fn end(&self, id: &str, ended: Ended, tell: &mpsc::UnboundedSender<Value>) {
         let (exit_code, note) = outcome(&ended);
         if let Some(note) = note {
             self.wrote(id, Bytes::from(note), tell);

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use tokio::io::{AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
@@ -9,8 +11,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 use super::wire::{self, Fault};
-use super::{Bounds, Effect, Gate, Processes, files};
+use super::{Bounds, Effect, Gate, Processes, files, servers};
 use crate::backend::harness::codex::config::WORKSPACE;
+use crate::backend::harness::codex::mcp::{self, Mcp};
 use crate::backend::harness::codex::rpc::{Incoming, parse, read_line};
 use crate::engine::ports::{Environment, ExecSpec, Program};
 
@@ -24,6 +27,7 @@ pub struct Server {
     pub(super) bounds: Bounds,
     pub(super) gates: mpsc::Sender<Gate>,
     pub(super) processes: Arc<Processes>,
+    pub(super) mcp: Arc<Mcp>,
 }
 
 impl Server {
@@ -49,6 +53,18 @@ impl Server {
             };
             while tasks.try_join_next().is_some() {}
             let (server, tell) = (self.clone(), tell.clone());
+            if method == "process/write" {
+                // Taken here, so that what is written stays in its order.
+                let written = self.write(params);
+                tasks.spawn(async move {
+                    let message = match written.await {
+                        Ok(result) => json!({"id": id, "result": result}),
+                        Err(fault) => fault.answer(&id),
+                    };
+                    let _ = tell.send(message);
+                });
+                continue;
+            }
             tasks.spawn(async move {
                 let message = match server.answer(&method, params, &tell).await {
                     Ok(Answer { result, then }) => {
@@ -58,9 +74,7 @@ impl Server {
                         }
                         return;
                     }
-                    Err(Fault { code, message }) => {
-                        json!({"id": id, "error": {"code": code, "message": message}})
-                    }
+                    Err(fault) => fault.answer(&id),
                 };
                 let _ = tell.send(message);
             });
@@ -83,13 +97,6 @@ impl Server {
                 let process = process.ok_or_else(|| Fault::failed("there is no such process"))?;
                 let after = read.after_seq.unwrap_or(0);
                 process.read(after, read.wait_ms.unwrap_or(0)).await
-            }
-            "process/write" => {
-                let which: wire::Which = wire::read(params)?;
-                match self.processes.of(&which.process_id) {
-                    Some(_) => json!({"status": "stdinClosed"}),
-                    None => json!({"status": "unknownProcess"}),
-                }
             }
             "process/signal" => {
                 let which: wire::Which = wire::read(params)?;
@@ -124,6 +131,11 @@ impl Server {
         start: wire::Start,
         tell: &mpsc::UnboundedSender<Value>,
     ) -> Result<Answer, Fault> {
+        if let [program, ..] = start.argv.as_slice()
+            && let Some(place) = mcp::place_of_program(program)
+        {
+            return Ok(self.start_server(place, start.process_id, tell));
+        }
         let cwd = wire::path(&start.cwd)?;
         let call_id = start.metadata.tool_call_id;
         let call_id = call_id.ok_or_else(|| Fault::failed("no call asked for this command"))?;
@@ -151,6 +163,44 @@ impl Server {
             result,
             then: Some(then),
         })
+    }
+
+    /// Starts an MCP server. It does nothing before it is spoken with.
+    fn start_server(
+        &self,
+        place: usize,
+        process_id: String,
+        tell: &mpsc::UnboundedSender<Value>,
+    ) -> Answer {
+        let result = json!({"processId": process_id});
+        let (server, tell) = (self.clone(), tell.clone());
+        let process = server.processes.host(process_id.clone());
+        Answer {
+            result,
+            then: Some(Box::new(move || {
+                servers::run(server, place, (process_id, process), tell);
+            })),
+        }
+    }
+
+    /// Takes what is written to a process; what it answers is what became of it.
+    fn write(&self, params: Value) -> impl Future<Output = Result<Value, Fault>> + use<> {
+        let taken = wire::read::<wire::Write>(params).and_then(|write| {
+            let chunk = STANDARD.decode(&write.chunk);
+            let chunk = chunk.map_err(|_| Fault::invalid("the chunk is not base64"))?;
+            let process = self.processes.of(&write.process_id);
+            Ok(process.map(|process| process.write(chunk)))
+        });
+        async move {
+            let status = match taken? {
+                None => "unknownProcess",
+                Some(written) => match written.await {
+                    Ok(()) => "accepted",
+                    Err(_) => "stdinClosed",
+                },
+            };
+            Ok(json!({"status": status}))
+        }
     }
 
     /// Has an effect recorded before it happens.

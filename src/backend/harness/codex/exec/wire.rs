@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,11 @@ impl Fault {
             code: -32_603,
             message: message.into(),
         }
+    }
+
+    /// The message that refuses the request of this id.
+    pub fn answer(&self, id: &Value) -> Value {
+        json!({"id": id, "error": {"code": self.code, "message": self.message}})
     }
 
     /// The request is not understood.
@@ -78,7 +83,17 @@ pub struct Read {
     pub wait_ms: Option<u64>,
 }
 
-/// `process/write`, `process/signal` and `process/terminate`.
+/// `process/write`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Write {
+    /// Which.
+    pub process_id: String,
+    /// Base64.
+    pub chunk: String,
+}
+
+/// `process/signal` and `process/terminate`.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Which {

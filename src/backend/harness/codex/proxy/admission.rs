@@ -9,6 +9,7 @@ use ring::hmac;
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use crate::backend::harness::codex::mcp::http::Relay;
 use crate::backend::local::ids;
 use crate::engine::ports::{Fenced, ModelError, ModelUsage};
 
@@ -87,6 +88,7 @@ pub struct Pass {
     state: watch::Sender<State>,
     model_calls: AtomicU32,
     to_harness: mpsc::Sender<FromProxy>,
+    mcp: Option<Arc<Relay>>,
 }
 
 impl Pass {
@@ -112,6 +114,11 @@ impl Pass {
         let mut state = self.state.subscribe();
         // The sender is in here, so it is there as long as this waits.
         let _ = state.wait_for(|state| *state != State::Good).await;
+    }
+
+    /// The way to its MCP servers.
+    pub fn mcp(&self) -> Option<&Arc<Relay>> {
+        self.mcp.as_ref()
     }
 
     /// Whose Session it works on.
@@ -144,6 +151,7 @@ impl Door {
         self: &Arc<Door>,
         session: &str,
         budget: Budget,
+        mcp: Option<Arc<Relay>>,
     ) -> (Admission, mpsc::Receiver<FromProxy>) {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let (to_harness, from_proxy) = mpsc::channel(UNREAD);
@@ -152,6 +160,7 @@ impl Door {
             state: watch::Sender::new(State::Good),
             model_calls: AtomicU32::new(budget.model_calls),
             to_harness,
+            mcp,
         };
         let tag = hmac::sign(&self.key, number.to_string().as_bytes());
         let token = format!("{number}.{}", HEXLOWER.encode(tag.as_ref()));
@@ -242,7 +251,7 @@ mod tests {
     #[test]
     fn a_token_opens_until_its_run_is_over() {
         let door = Arc::new(Door::new());
-        let (admission, _from) = door.admit("sess_1", ONE_CALL);
+        let (admission, _from) = door.admit("sess_1", ONE_CALL, None);
         let token = admission.token().to_owned();
         assert_eq!(
             door.open(&token).map(|pass| pass.session().to_owned()),
@@ -255,9 +264,9 @@ mod tests {
     #[test]
     fn a_newer_run_of_the_same_session_shuts_the_older_one_out() {
         let door = Arc::new(Door::new());
-        let (older, _from) = door.admit("sess_1", ONE_CALL);
-        let (other, _from) = door.admit("sess_2", ONE_CALL);
-        let (newer, _from) = door.admit("sess_1", ONE_CALL);
+        let (older, _from) = door.admit("sess_1", ONE_CALL, None);
+        let (other, _from) = door.admit("sess_2", ONE_CALL, None);
+        let (newer, _from) = door.admit("sess_1", ONE_CALL, None);
         assert_eq!(shut(&door, older.token()), Some(Shut::Superseded));
         assert_eq!(shut(&door, other.token()), None);
         assert_eq!(shut(&door, newer.token()), None);
@@ -269,7 +278,7 @@ mod tests {
     #[test]
     fn nothing_but_the_very_token_opens() {
         let door = Arc::new(Door::new());
-        let (admission, _from) = door.admit("sess_1", ONE_CALL);
+        let (admission, _from) = door.admit("sess_1", ONE_CALL, None);
         let token = admission.token();
         let (number, tag) = token.split_once('.').expect("it has two parts");
         let mut flipped = tag.to_owned();
@@ -292,7 +301,7 @@ mod tests {
             assert_eq!(shut(&door, &other), Some(Shut::Unknown), "{other}");
         }
         let elsewhere = Arc::new(Door::new());
-        let (_same_number, _from) = elsewhere.admit("sess_1", ONE_CALL);
+        let (_same_number, _from) = elsewhere.admit("sess_1", ONE_CALL, None);
         assert_eq!(shut(&elsewhere, token), Some(Shut::Unknown));
         assert!(!format!("{admission:?}").contains(tag));
     }
@@ -300,7 +309,7 @@ mod tests {
     #[test]
     fn a_budget_is_spent_once() {
         let door = Arc::new(Door::new());
-        let (admission, _from) = door.admit("sess_1", Budget { model_calls: 2 });
+        let (admission, _from) = door.admit("sess_1", Budget { model_calls: 2 }, None);
         let pass = door.open(admission.token()).expect("it is good");
         assert_eq!(
             [pass.spend(), pass.spend(), pass.spend(), pass.spend()],

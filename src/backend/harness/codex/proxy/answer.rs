@@ -39,7 +39,7 @@ impl Refusal {
     /// The answer.
     pub fn response(self) -> Response {
         let (status, code, message) = match self {
-            Refusal::NoSuchPlace => (404, "not_found", "there is nothing but POST /v1/responses"),
+            Refusal::NoSuchPlace => (404, "not_found", "there is no such place here"),
             Refusal::Shut(Shut::Unknown) => (401, "invalid_api_key", "this token opens nothing"),
             Refusal::Shut(Shut::Superseded) => (403, "fenced", "a newer run owns this Session"),
             Refusal::Ended => (403, "fenced", "this run is over"),

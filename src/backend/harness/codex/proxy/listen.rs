@@ -23,6 +23,9 @@ use super::{Shared, relay, request};
 use crate::backend::model::http::failure;
 use crate::engine::ports::{Fenced, ModelError};
 
+/// Below this an agent finds its MCP servers, by their places.
+pub(super) const MCP: &str = "/mcp/";
+
 /// Connections at a time. An agent opens one for each model call, and so does each of its sub-agents.
 const CONNECTIONS_MAX: usize = 256;
 /// A request's body may not be larger: a long history with its images.
@@ -76,18 +79,38 @@ async fn take(State(shared): State<Arc<Shared>>, asked: Request) -> Response {
         Err(refusal) => refusal.response(),
         Ok(pass) => tokio::select! {
             () = pass.ended() => Refusal::Ended.response(),
-            response = relayed(&shared, &pass, &parts, body) => response.unwrap_or_else(Refusal::response),
+            response = passed(&shared, &pass, &parts, body) => response.unwrap_or_else(Refusal::response),
         },
     }
 }
 
 /// Decided before a byte of the body is read.
 fn admit(shared: &Shared, parts: &Parts) -> Result<Arc<Pass>, Refusal> {
-    if parts.method != Method::POST || parts.uri.path() != "/v1/responses" {
+    let is_model_call = parts.method == Method::POST && parts.uri.path() == "/v1/responses";
+    if !is_model_call && mcp_place(parts).is_none() {
         return Err(Refusal::NoSuchPlace);
     }
     let token = request::token(&parts.headers).unwrap_or_default();
     shared.door.open(token).map_err(Refusal::Shut)
+}
+
+/// The place of the MCP server that is asked.
+fn mcp_place(parts: &Parts) -> Option<usize> {
+    parts.uri.path().strip_prefix(MCP)?.parse().ok()
+}
+
+async fn passed(
+    shared: &Arc<Shared>,
+    pass: &Arc<Pass>,
+    parts: &Parts,
+    body: Body,
+) -> Result<Response, Refusal> {
+    let Some(place) = mcp_place(parts) else {
+        return relayed(shared, pass, parts, body).await;
+    };
+    let mcp = pass.mcp().ok_or(Refusal::NoSuchPlace)?;
+    let body = read(body).await?;
+    Ok(mcp.answer(place, parts, body).await)
 }
 
 async fn relayed(

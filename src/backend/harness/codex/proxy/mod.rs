@@ -9,7 +9,7 @@
 
 mod admission;
 mod answer;
-mod frames;
+pub(super) mod frames;
 mod listen;
 mod relay;
 mod request;
@@ -20,6 +20,8 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
+
+use super::mcp::http::Relay;
 
 use self::admission::Door;
 pub use self::admission::{Admission, Budget, FromProxy};
@@ -81,7 +83,22 @@ impl ModelProxy {
         session: &str,
         budget: Budget,
     ) -> (Admission, tokio::sync::mpsc::Receiver<FromProxy>) {
-        self.door.admit(session, budget)
+        self.door.admit(session, budget, None)
+    }
+
+    /// The same for a run whose Agent has MCP servers over HTTP.
+    pub fn admit_with(
+        &self,
+        session: &str,
+        budget: Budget,
+        mcp: Arc<Relay>,
+    ) -> (Admission, tokio::sync::mpsc::Receiver<FromProxy>) {
+        self.door.admit(session, budget, Some(mcp))
+    }
+
+    /// Where an agent reaches its MCP servers; it adds the place of one.
+    pub fn mcp_url(&self) -> String {
+        format!("http://{}{}", self.address, listen::MCP)
     }
 }
 

@@ -141,6 +141,7 @@ impl Server {
             Some(input) => input,
             None => open_null().map_err(failed)?,
         };
+        let errors = fds.next();
         let (ours, report) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK).map_err(failed)?;
         // SAFETY: this process is single-threaded, so the child may do anything; it never returns from here.
         match unsafe { libc::fork() } {
@@ -150,6 +151,7 @@ impl Server {
                 filters: &self.filters,
                 input,
                 output,
+                errors,
                 report,
             }),
             pid if pid > 0 => Ok(Family::new(id, pid, ours, command)),

@@ -95,8 +95,10 @@ pub(super) struct Task<'a> {
     pub(super) filters: &'a [seccompiler::BpfProgram],
     /// The command's standard input.
     pub(super) input: OwnedFd,
-    /// The command's standard output and error.
+    /// The command's standard output, and its standard error unless there is another place for that.
     pub(super) output: OwnedFd,
+    /// Where its standard error goes.
+    pub(super) errors: Option<OwnedFd>,
     /// Where reports go.
     pub(super) report: OwnedFd,
 }
@@ -116,10 +118,11 @@ fn arrange(task: &Task<'_>) -> Result<(), Errno> {
     // Copies above every target first: a source may have the number of a target.
     let high = |fd: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd.as_fd(), 64);
     let (input, output, report) = (high(&task.input)?, high(&task.output)?, high(&task.report)?);
+    let errors = high(task.errors.as_ref().unwrap_or(&task.output))?;
     for (source, target) in [
         (&input, 0),
         (&output, 1),
-        (&output, 2),
+        (&errors, 2),
         (&report, REPORT_FD),
     ] {
         // SAFETY: both numbers are ours to use; this process is single-threaded and about to close everything else.
@@ -129,7 +132,7 @@ fn arrange(task: &Task<'_>) -> Result<(), Errno> {
     }
     // SAFETY: see above. What is closed here is owned by values of the parent's stack that this process never drops.
     let rc = unsafe { libc::syscall(libc::SYS_close_range, REPORT_FD + 1, libc::c_uint::MAX, 0) };
-    std::mem::forget((input, output, report));
+    std::mem::forget((input, output, errors, report));
     if rc != 0 {
         return Err(last_errno());
     }

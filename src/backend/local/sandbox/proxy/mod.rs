@@ -24,10 +24,9 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 
 pub use address::is_public;
-pub use reach::Reach;
+pub use reach::{Reach, Unreachable};
 pub use rules::{Authority, Host, NotADomain, Rule, Rules};
 
-use reach::Unreachable;
 use request::{Body, MAX_HEAD_BYTES, Request};
 
 /// Connections of one environment at once; more wait.

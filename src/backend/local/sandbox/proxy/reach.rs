@@ -31,7 +31,7 @@ pub struct Reach {
 
 /// Why no connection was made.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unreachable {
+pub enum Unreachable {
     /// It has addresses, and none is public.
     #[error("its address is not public")]
     NotPublic,
@@ -70,21 +70,37 @@ impl Reach {
         }
     }
 
+    /// Whether an address may be dialled.
+    pub fn may_dial(&self, ip: IpAddr) -> bool {
+        (self.may_dial)(ip)
+    }
+
+    /// What a name stands for, as far as it may be dialled.
+    ///
+    /// # Errors
+    /// The look-up failed, or nothing is left.
+    pub async fn addresses(&self, name: &str) -> Result<Vec<IpAddr>, Unreachable> {
+        let look_up = (self.resolve)(name.to_owned());
+        let found = tokio::time::timeout(RESOLVE_TIME, look_up)
+            .await
+            .unwrap_or_else(|late| Err(late.into()))
+            .map_err(Unreachable::NoAddress)?;
+        let allowed: Vec<IpAddr> = found.into_iter().filter(|ip| self.may_dial(*ip)).collect();
+        match allowed.is_empty() {
+            true => Err(Unreachable::NotPublic),
+            false => Ok(allowed),
+        }
+    }
+
     /// A connection to the first address that passes the check and answers.
     pub(super) async fn dial(&self, authority: &Authority) -> Result<TcpStream, Unreachable> {
-        let addresses = match &authority.host {
-            Host::Address(address) => vec![*address],
-            Host::Name(name) => {
-                let look_up = (self.resolve)(name.clone());
-                tokio::time::timeout(RESOLVE_TIME, look_up)
-                    .await
-                    .unwrap_or_else(|late| Err(late.into()))
-                    .map_err(Unreachable::NoAddress)?
-            }
+        let allowed = match &authority.host {
+            Host::Address(address) if self.may_dial(*address) => vec![*address],
+            Host::Address(_) => return Err(Unreachable::NotPublic),
+            Host::Name(name) => self.addresses(name).await?,
         };
         let mut trouble = None;
-        let allowed = addresses.into_iter().filter(|ip| (self.may_dial)(*ip));
-        for ip in allowed.take(MAX_ADDRESSES) {
+        for ip in allowed.into_iter().take(MAX_ADDRESSES) {
             let connect = TcpStream::connect(SocketAddr::new(ip, authority.port));
             match tokio::time::timeout(CONNECT_TIME, connect).await {
                 Ok(Ok(stream)) => {
