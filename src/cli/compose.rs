@@ -54,7 +54,7 @@ use crate::engine::ports::{
 };
 use crate::engine::tools::ServedTools;
 
-pub use harness::harness;
+pub use harness::{codex_found, harness};
 pub use machines::{Machine, ThisMachine, execution, is_on_machine, machine, read_provider_key};
 pub use requests::{requests, requests_to_aws};
 pub use workers::{DaemonLine, Reports, Told, WorkerPool, compute, worker_pool};

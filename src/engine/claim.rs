@@ -35,6 +35,7 @@ pub fn claim(
         started_ms: draft.now_ms,
         ended_ms: None,
         end: None,
+        program: None,
     };
     // It is rewritten when the Run ends.
     draft.put(keys::run(generation), &row);

@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ports::ExecutionId;
+use super::ports::{ExecutionId, HarnessProgram};
 
 /// Counter of Runs of one Session; 0 before the first.
 pub type Generation = u64;
@@ -234,6 +234,9 @@ pub struct RunRow {
     /// How it ended, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<String>,
+    /// What drove its agent last, where that is another program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<HarnessProgram>,
 }
 
 #[cfg(test)]

@@ -62,7 +62,8 @@ impl Place {
                 | Op::ModelCall(_)
                 | Op::Opened { .. }
                 | Op::Troubled(_)
-                | Op::Checkpoint(_) => {}
+                | Op::Checkpoint(_)
+                | Op::Run(_) => {}
             }
         }
         Some(Place {

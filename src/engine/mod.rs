@@ -44,6 +44,7 @@ pub mod foretaste;
 pub mod fsck;
 mod giving_up;
 pub mod halt;
+mod heed;
 pub mod history;
 pub mod ids;
 pub mod input;

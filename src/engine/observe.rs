@@ -3,6 +3,7 @@
 use super::checkpoint;
 use super::draft::Draft;
 use super::environment::{self, Trouble};
+use super::fence::RunRow;
 use super::input::Body;
 use super::item::{Delegation, ItemBody, ItemRow};
 use super::journal::Entry;
@@ -54,6 +55,8 @@ pub enum Op {
     Ended(u64, Box<ItemRow>),
     /// A model call ended.
     ModelCall(ModelUsage),
+    /// The Run is known better.
+    Run(Box<RunRow>),
     /// The environment was opened; `lost` says that files of its earlier life are gone.
     Opened {
         /// Files were lost.
@@ -124,6 +127,7 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
                 active.model_calls += 1;
             }
         }
+        Op::Run(row) => draft.put(keys::run(generation), row.as_ref()),
         Op::Opened { lost } => environment::opened(draft, *lost),
         Op::Troubled(trouble) => environment::troubled(draft, trouble),
         Op::Checkpoint(taken) => checkpoint::keep(draft, taken, generation),

@@ -71,6 +71,7 @@ impl RunRead {
             state,
             turn_id: turn_id(session, row.turn),
             process_alive: alive(process_of(&row.execution.0)),
+            program: row.program,
             started_ms: row.started_ms,
             ended_ms: row.ended_ms,
             end: match (state, row.end) {
@@ -344,6 +345,7 @@ mod tests {
             started_ms: 5,
             ended_ms: None,
             end: None,
+            program: None,
         }
     }
 

@@ -11,6 +11,7 @@ use super::checkpoint;
 use super::claim::begin_turn;
 use super::driven::Driven;
 use super::error::EngineError;
+use super::heed::raise;
 use super::ids::{self, Kind};
 use super::input::Body;
 use super::item::{ItemBody, ItemRow};
@@ -38,8 +39,6 @@ const LINK: usize = 64;
 const BATCH_ROWS: usize = 8;
 /// Inputs confirmed in one operation.
 const TOOK_AT_ONCE: usize = 5;
-/// A cancelled harness that has not ended by then is ended, with everything in its environment.
-const CANCEL_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a Turn's work leaves behind while it goes on.
 pub(super) struct Desk {
@@ -53,13 +52,13 @@ pub(super) struct Desk {
     /// Rows that the gathered operations come to.
     weight: usize,
     /// When a cancelled harness is not waited for any longer.
-    force_at: Option<Instant>,
+    pub(super) force_at: Option<Instant>,
     pub(super) steer: mpsc::Sender<Steer>,
     /// Answers that were handed over.
     answers: usize,
     /// Digests of what is stored of checkpoints.
     checkpointed: HashSet<String>,
-    signal: watch::Sender<Signal>,
+    pub(super) signal: watch::Sender<Signal>,
 }
 
 impl Desk {
@@ -314,52 +313,6 @@ impl Live {
         }
     }
 
-    /// Passes on what others did to the head meanwhile: cancels, and steers (claimed before they are handed over).
-    async fn look_at_head(&mut self, desk: &mut Desk) -> Result<(), Stop> {
-        let Some(turn) = self.loaded.head.turn.clone() else {
-            return Ok(());
-        };
-        if turn.cancel.is_some() {
-            raise(&desk.signal, Signal::Cancel);
-            desk.force_at
-                .get_or_insert_with(|| Instant::now() + CANCEL_PATIENCE);
-            return Ok(());
-        }
-        let generation = self.grant.generation;
-        let fresh = |p: &&super::session::Pending| p.turn == turn.number && p.claimed != generation;
-        let steers: Vec<u64> = self
-            .loaded
-            .head
-            .pending
-            .iter()
-            .filter(fresh)
-            .map(|p| p.input)
-            .collect();
-        if steers.is_empty() {
-            return self.hand_over_answers(desk).await;
-        }
-        self.change(|draft| {
-            for pending in draft
-                .head
-                .pending
-                .iter_mut()
-                .filter(|p| steers.contains(&p.input))
-            {
-                pending.claimed = generation;
-            }
-            Ok(())
-        })
-        .await?;
-        let feeds = self.feeds(&steers).await?;
-        let histories = &self.worker.histories;
-        histories.handed_over(&self.session, &self.loaded.head, &feeds);
-        for feed in feeds {
-            // A harness that is done takes nothing more: the steer stays pending and becomes the next Turn.
-            let _ = desk.steer.try_send(Steer::Message(feed));
-        }
-        self.hand_over_answers(desk).await
-    }
-
     /// Text that is live only: whoever follows may be shown it, no record holds it.
     fn write_live(&mut self, desk: &Desk, delta: Delta) {
         let place = |ahead| Place::next(&self.loaded.head, &desk.ops, self.grant.generation, ahead);
@@ -441,6 +394,13 @@ impl Live {
                 None => return Ok(()),
             },
             Observation::ModelCall(usage) => Op::ModelCall(usage),
+            Observation::DrivenBy(program) if self.row.program.as_ref() == Some(&program) => {
+                return Ok(());
+            }
+            Observation::DrivenBy(program) => {
+                self.row.program = Some(program);
+                Op::Run(Box::new(self.row.clone()))
+            }
             Observation::Checkpoint(taken) => match self.store_checkpoint(desk, *taken).await? {
                 Some(op) => op,
                 None => return Ok(()),
@@ -486,6 +446,7 @@ impl Live {
             | Op::Began { .. }
             | Op::Ended(..)
             | Op::Checkpoint(_)
+            | Op::Run(_)
             | Op::Heard { .. } => 1,
             // The subagent's, its Turn's and an Item's.
             Op::Subagent(_) => 3,
@@ -580,13 +541,4 @@ impl Live {
             }
         }
     }
-}
-
-/// Raises the signal, never lowers it.
-fn raise(signal: &watch::Sender<Signal>, to: Signal) {
-    signal.send_if_modified(|now| {
-        let raised = *now < to;
-        *now = (*now).max(to);
-        raised
-    });
 }

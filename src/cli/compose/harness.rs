@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::{Places, isolation, model, provider};
+use crate::api::HarnessChoice;
 use crate::backend::harness::by_agent::ByAgent;
 use crate::backend::harness::codex::{self, CodexHarness};
 use crate::backend::harness::responses::{self, ResponsesHarness};
@@ -30,7 +31,29 @@ pub fn harness(settings: &Settings) -> Result<Arc<dyn Harness>, CliError> {
     }))
 }
 
+/// Codex, if agents of this profile are driven by it: what was found and whether it is as tried, or why it can't work here.
+pub async fn codex_found(settings: &Settings) -> Option<Result<(String, bool), String>> {
+    if settings.harness.usual != HarnessChoice::Codex {
+        return None;
+    }
+    let found = codex::look(&codex_options(settings)).await;
+    let found = found.map_err(|error| error.to_string());
+    Some(found.map(|program| {
+        let is_tried = codex::is_tried(&program);
+        let text = format!(
+            "{} {}, sha256 {}",
+            program.name, program.version, program.sha256
+        );
+        (text, is_tried)
+    }))
+}
+
 fn codex_harness(settings: &Settings) -> Arc<dyn Harness> {
+    let options = codex_options(settings);
+    Arc::new(CodexHarness::new(provider(settings), options))
+}
+
+fn codex_options(settings: &Settings) -> codex::Options {
     let places = Places {
         root: settings.data_dir.value.clone(),
     };
@@ -45,7 +68,7 @@ fn codex_harness(settings: &Settings) -> Arc<dyn Harness> {
     options
         .mcp_private_hosts
         .clone_from(&settings.mcp_private_hosts);
-    Arc::new(CodexHarness::new(provider(settings), options))
+    options
 }
 
 fn responses_harness(settings: &Settings) -> Result<Arc<dyn Harness>, CliError> {

@@ -48,6 +48,7 @@ pub(super) async fn all(context: &Context) -> Vec<Check> {
     }
     checks.push(workers(&places));
     checks.push(sandbox(context, &places).await);
+    checks.extend(harness(context).await);
     checks.push(provider(context));
     checks
 }
@@ -283,6 +284,19 @@ async fn sandbox(context: &Context, places: &Places) -> Check {
         Err(EnvironmentError::Refused { cause, remedy }) => Check::failed(NAME, cause).fix(remedy),
         Err(other) => Check::failed(NAME, other.to_string()),
     }
+}
+
+/// Codex, where it drives agents.
+async fn harness(context: &Context) -> Option<Check> {
+    const NAME: &str = "codex";
+    Some(match compose::codex_found(&context.settings).await? {
+        Ok((found, true)) => Check::ok(NAME, found),
+        Ok((found, false)) => {
+            let found = format!("{found}: no binary that this program was tried with");
+            Check::warning(NAME, found)
+        }
+        Err(why) => Check::failed(NAME, why),
+    })
 }
 
 /// Whether there is a key, never which.

@@ -1,7 +1,7 @@
 //! A Run as it is shown.
 
 use crate::cli::out::{Cell, Column, Details, Role, Table};
-use crate::engine::ports::{RunPhase, RunRead};
+use crate::engine::ports::{HarnessProgram, RunPhase, RunRead};
 
 fn state_cell(run: &RunRead) -> Cell {
     match run.state {
@@ -21,7 +21,7 @@ fn process_cell(run: &RunRead) -> Cell {
 
 /// All that is known of a Run.
 pub(super) fn details(run: &RunRead) -> Details {
-    Details::new()
+    let details = Details::new()
         .value("run", Cell::text(&run.id))
         .value("session", Cell::text(&run.session_id))
         .value("generation", Cell::Count(run.generation))
@@ -35,7 +35,21 @@ pub(super) fn details(run: &RunRead) -> Details {
             "in quarantine since",
             Cell::maybe(run.quarantined_ms, Cell::Time),
         )
-        .value("ended", Cell::maybe(run.ended_ms, Cell::Time))
+        .value("ended", Cell::maybe(run.ended_ms, Cell::Time));
+    match &run.program {
+        Some(program) => details.value("driven by", Cell::text(program_text(program))),
+        None => details,
+    }
+}
+
+/// A program, with what tells its file from any other.
+fn program_text(program: &HarnessProgram) -> String {
+    let HarnessProgram {
+        name,
+        version,
+        sha256,
+    } = program;
+    format!("{name} {version}, sha256 {sha256}")
 }
 
 /// Columns of a list of Runs.

@@ -204,6 +204,7 @@ mod tests {
             started_ms: 2,
             ended_ms: None,
             end: None,
+            program: None,
         };
         let kept = row(
             &head_there,

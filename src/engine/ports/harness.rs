@@ -274,6 +274,8 @@ pub enum Observation {
     },
     /// A model call ended, with its tokens.
     ModelCall(ModelUsage),
+    /// What drives the agent, where that is another program. It is kept with the Run.
+    DrivenBy(HarnessProgram),
     /// The harness's own state as it is now. It is kept in place of the one before with the next commit; if it can't be, the Turn goes on without.
     Checkpoint(Box<TakenCheckpoint>),
     /// Text as it is being written: shown live, never stored.
@@ -292,6 +294,17 @@ pub enum Observation {
         /// In its words.
         text: String,
     },
+}
+
+/// A program of others that drives an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HarnessProgram {
+    /// `codex`, …
+    pub name: String,
+    /// As it says itself.
+    pub version: String,
+    /// Of its file, in hexadecimal digits.
+    pub sha256: String,
 }
 
 /// How a tool call ended, for its Item.

@@ -5,7 +5,7 @@
 use async_trait::async_trait;
 use serde::Serialize;
 
-use super::{Told, WorkspaceFiles};
+use super::{HarnessProgram, Told, WorkspaceFiles};
 use crate::api::{EnvironmentStatus, HasId, Page};
 use crate::engine::delivery::DeliveryRow;
 use crate::engine::outbox::Reconcile;
@@ -52,6 +52,9 @@ pub struct RunRead {
     pub lease_until_ms: Option<u64>,
     /// Unaccounted for since, unix ms.
     pub quarantined_ms: Option<u64>,
+    /// What drove its agent, where that is another program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub program: Option<HarnessProgram>,
 }
 
 /// A delivery with its id.

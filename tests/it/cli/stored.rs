@@ -87,6 +87,7 @@ fn change(data: &Path, session: &str, execution: &str, change: impl FnOnce(&mut 
             started_ms: now_ms,
             ended_ms: None,
             end: None,
+            program: None,
         };
         change(&mut head, now_ms);
         let next = head.execution_due(now_ms);

@@ -234,3 +234,31 @@ async fn no_connection_leaves_the_machine() {
         "the model was called"
     );
 }
+
+/// The SHA-256 of the real Codex, as another program computes it.
+fn digest_of_codex() -> String {
+    let summed = std::process::Command::new("sha256sum")
+        .arg(codex())
+        .output();
+    let summed = summed.expect("coreutils are there").stdout;
+    let text = String::from_utf8(summed).expect("text");
+    text.split(' ').next().expect("a digest").to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_drove_a_run_is_recorded_with_it_and_doctor_looks_at_the_same() {
+    let stub = Stub::playing(|_| Answer::new().says("hello")).await;
+    let rat = rat(&stub);
+    let session = create(&rat, "go");
+    let digest = digest_of_codex();
+    let run = rat.json(&["runs", "show", &session]);
+    let program = serde_json::json!({"name": "codex", "version": "0.171.0", "sha256": digest});
+    assert_eq!(run["program"], program);
+    assert!(rat.ok(&["runs", "show", &session]).contains(&digest));
+    let remembered = std::fs::read_to_string(rat.data().join("run/codex/.digest"));
+    assert!(remembered.expect("written").trim_end().ends_with(&digest));
+    let doctor = rat.output(&["doctor", "-o", "json"]);
+    let said = crate::kill::rat::text(&doctor.stdout);
+    assert!(said.contains(&digest), "{said}");
+    stop(&rat);
+}

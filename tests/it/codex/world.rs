@@ -170,6 +170,8 @@ pub(crate) fn stop(rat: &Rat) {
     stop_killed(rat);
     let homes = std::fs::read_dir(rat.data().join("run/codex")).into_iter();
     let homes = homes.flatten().flatten().map(|entry| entry.file_name());
-    let left: Vec<_> = homes.filter(|name| name != ".lock").collect();
+    let left: Vec<_> = homes
+        .filter(|name| name != ".lock" && name != ".digest")
+        .collect();
     assert_eq!(left, [""; 0], "directories of processes are left");
 }

@@ -586,5 +586,6 @@ fn ended_run(now_ms: u64) -> RunRow {
         started_ms: now_ms,
         ended_ms: Some(now_ms),
         end: Some("bench".into()),
+        program: None,
     }
 }

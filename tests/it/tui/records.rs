@@ -45,6 +45,7 @@ fn run(id: &str, generation: u64, state: RunPhase) -> RunRead {
         end: (state == RunPhase::Ended).then(|| "done".to_owned()),
         lease_until_ms: live.then_some(NOW_MS + 20_000),
         quarantined_ms: (state == RunPhase::Quarantined).then_some(NOW_MS - 90_000),
+        program: None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Harness `codex`: OpenAI's Codex agent, driven through its app-server, with our records as the only truth.
 //!
-//! Documented for operators in `docs/codex.md`. In reading order: `program` finds the binary, `config` and `home` make a directory for
+//! Documented for operators in `docs/codex.md`. In reading order: `program` finds the binary, `ready` says whether it can be started, `config` and `home` make a directory for
 //! one process, `process` starts it in an `enclosure` whose PID 1 is the [`warden`] and ends it, `rpc` speaks with it, `setup` says what it is told of the Agent and of the past, `turn`
 //! drives one Turn through as many processes as it takes, `talk` is the conversation with one of them and `seen` what is made of its news;
 //! `children` are the agents that the agent starts, `delegating` is what it does to them; `calls` keeps count of what the model asked for, `story` of what happened, and `failure` reads what the provider refused. [`exec`] is
@@ -26,6 +26,7 @@ mod mcp;
 mod process;
 mod program;
 pub mod proxy;
+mod ready;
 mod rpc;
 mod seen;
 mod setup;
@@ -41,9 +42,11 @@ use tokio::sync::OnceCell;
 
 pub use self::program::{NoProgram, PINNED, Program};
 use self::proxy::ModelProxy;
+use self::ready::Known;
+pub use self::ready::NotReady;
 use crate::api::TurnErrorCode;
 use crate::backend::model::http::HttpOptions;
-use crate::engine::ports::{Harness, Isolation, TurnEnd, TurnLink, TurnTask};
+use crate::engine::ports::{Harness, HarnessProgram, Isolation, TurnEnd, TurnLink, TurnTask};
 
 /// What a Turn may use.
 #[derive(Clone, Debug)]
@@ -91,10 +94,23 @@ impl Options {
     }
 }
 
+/// Finds out whether Codex can work here, without a model: what would drive agents.
+///
+/// # Errors
+/// Why not, with what an operator can do.
+pub async fn look(options: &Options) -> Result<HarnessProgram, NotReady> {
+    let ready = ready::ready(options, &Known::default(), "none", true).await?;
+    Ok(ready.info)
+}
+
+/// Whether a program is one that this harness was tried with.
+pub use self::ready::is_tried;
+
 /// Drives Codex through Turns.
 pub struct CodexHarness {
     provider: HttpOptions,
     proxy: OnceCell<ModelProxy>,
+    known: Known,
     options: Options,
 }
 
@@ -104,6 +120,7 @@ impl CodexHarness {
         CodexHarness {
             provider,
             proxy: OnceCell::new(),
+            known: Known::default(),
             options,
         }
     }
@@ -115,7 +132,7 @@ impl Harness for CodexHarness {
         let start = || ModelProxy::start(self.provider.clone());
         match self.proxy.get_or_try_init(start).await {
             Ok(proxy) => {
-                turn::Turn::new(proxy, &self.options, task, link)
+                turn::Turn::new(proxy, &self.known, &self.options, task, link)
                     .run()
                     .await
             }

@@ -39,27 +39,9 @@ impl AppServer {
         home: &Home,
         enclosure: Option<&Enclosure>,
     ) -> io::Result<AppServer> {
-        let mut command = match enclosure {
-            Some(enclosure) => enclosure.command(&program.path, program.package(), home.path()),
-            None => Command::new(&program.path),
-        };
-        let mut child = command
-            .args(["app-server", "--strict-config"])
-            .env_clear()
-            .env("CODEX_HOME", home.path())
-            .env("HOME", home.path())
-            .env("TMPDIR", home.tmp())
-            .env("LANG", "C.UTF-8")
-            // It needs no program beside itself.
-            .env("PATH", home.tmp())
-            .env("RUST_LOG", "warn")
-            .current_dir(home.path())
-            .process_group(0)
+        let mut child = command(program, home, enclosure)
             // An enclosed one ends with its standard input. A launcher that is killed could leave a half-made namespace behind.
             .kill_on_drop(enclosure.is_none())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
             .spawn()?;
         let missing = || io::Error::other("a stream of the process is missing");
         let to = child.stdin.take().ok_or_else(missing)?;
@@ -101,21 +83,50 @@ impl AppServer {
 
     /// The end of what it complained about, as one line without colours.
     pub fn complaint(&self) -> String {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let text = String::from_utf8_lossy(&said);
-        let mut line = String::new();
-        let mut escape = false;
-        for c in text.trim().chars() {
-            match c {
-                '\u{1b}' => escape = true,
-                'm' if escape => escape = false,
-                _ if escape => {}
-                c if c.is_control() => line.push(' '),
-                c => line.push(c),
-            }
-        }
-        line
+        one_line(&self.said.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// The command that starts an app-server, with nothing of our environment. More words may follow.
+pub fn command(program: &Program, home: &Home, enclosure: Option<&Enclosure>) -> Command {
+    let mut command = match enclosure {
+        Some(enclosure) => enclosure.command(&program.path, program.package(), home.path()),
+        None => Command::new(&program.path),
+    };
+    command
+        .args(["app-server", "--strict-config"])
+        .env_clear()
+        .env("CODEX_HOME", home.path())
+        .env("HOME", home.path())
+        .env("TMPDIR", home.tmp())
+        .env("LANG", "C.UTF-8")
+        // It needs no program beside itself.
+        .env("PATH", home.tmp())
+        .env("RUST_LOG", "warn")
+        .current_dir(home.path())
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// The end of what was complained about, as one line without colours.
+pub fn one_line(said: &[u8]) -> String {
+    let kept = &said[said.len().saturating_sub(STDERR_KEPT_BYTES)..];
+    let text = String::from_utf8_lossy(kept);
+    let mut line = String::new();
+    let mut escape = false;
+    for c in text.trim().chars() {
+        match c {
+            '\u{1b}' => escape = true,
+            'm' if escape => escape = false,
+            _ if escape => {}
+            c if c.is_control() => line.push(' '),
+            c => line.push(c),
+        }
+    }
+    line
 }
 
 #[cfg(test)]

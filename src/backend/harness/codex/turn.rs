@@ -1,20 +1,16 @@
 //! One Turn, through as many processes as it takes: each is fed from the story so far and goes on where the last one ended.
 
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::Options;
-use super::enclosure::{Enclosure, OWN_PROGRAM};
 use super::exec::{Bounds, Place};
-use super::home::Home;
 use super::mcp::http::Relay;
 use super::mcp::reach::{Clients, Policy};
 use super::mcp::{self, Mcp};
 use super::process::AppServer;
-use super::program::Program;
 use super::proxy::{Budget, ModelProxy};
+use super::ready::{Known, NotReady, Ready, ready};
 use super::rpc::RpcError;
 use super::setup::Setup;
 use super::story::Story;
@@ -23,8 +19,7 @@ use crate::api::{CallStatus, TurnErrorCode};
 use crate::backend::harness::responses::{OUTCOME_UNKNOWN, Stop};
 use crate::backend::local::sandbox::proxy::Reach;
 use crate::engine::ports::{
-    Environment, EnvironmentError, Fenced, Isolation, Observation, Steer, ToolEnd, TurnEnd,
-    TurnLink, TurnTask,
+    Environment, Fenced, Observation, Steer, ToolEnd, TurnEnd, TurnLink, TurnTask,
 };
 
 /// Processes in a row that may be lost without anything having come of them.
@@ -40,6 +35,7 @@ const HISTORY_LEAST_BYTES: usize = 16 << 10;
 pub struct Turn<'a> {
     proxy: &'a ModelProxy,
     session: String,
+    known: &'a Known,
     pub(super) options: &'a Options,
     pub(super) setup: Setup,
     model: String,
@@ -72,6 +68,15 @@ impl From<Fenced> for Halt {
     }
 }
 
+impl From<NotReady> for Halt {
+    fn from(error: NotReady) -> Halt {
+        match error {
+            NotReady::Ended(why) => Halt::Lost(why),
+            other => failed(other.code(), other.to_string()),
+        }
+    }
+}
+
 impl From<RpcError> for Halt {
     fn from(error: RpcError) -> Halt {
         match error {
@@ -93,12 +98,14 @@ impl<'a> Turn<'a> {
     /// Takes over a task.
     pub fn new(
         proxy: &'a ModelProxy,
+        known: &'a Known,
         options: &'a Options,
         task: TurnTask,
         link: TurnLink,
     ) -> Turn<'a> {
         Turn {
             options,
+            known,
             proxy,
             session: task.session,
             setup: Setup::new(&task.agent, options.model_retries),
@@ -181,21 +188,14 @@ impl<'a> Turn<'a> {
 
     /// Works with one process until it or the Turn is over.
     async fn attempt(&mut self) -> Result<TurnEnd, Halt> {
-        let path = std::env::var_os("PATH");
-        let program = Program::find(self.options.program.as_deref(), path.as_deref());
-        let program =
-            program.map_err(|error| failed(TurnErrorCode::InternalError, error.to_string()))?;
-        let find = || Enclosure::find(self.options.bwrap.as_ref(), &self.options.own);
-        let enclosure = match self.options.isolation {
-            Isolation::Sandbox => Some(find().map_err(not_enclosed)?),
-            Isolation::UnsafeNone => None,
-        };
-        let own = match enclosure {
-            Some(_) => Path::new(OWN_PROGRAM),
-            None => &self.options.own,
-        };
-        let relay = self.environment.as_ref().map(|_| own);
-        let home = Home::make(&self.options.homes, relay, &self.model).map_err(no_start)?;
+        let has_environment = self.environment.is_some();
+        let Ready {
+            program,
+            enclosure,
+            home,
+            info,
+        } = ready(self.options, self.known, &self.model, has_environment).await?;
+        self.saw(Observation::DrivenBy(info)).await?;
         let (gates, asked) = tokio::sync::mpsc::channel(16);
         let servers = self.servers.clone();
         let servers = servers.map_err(|why| failed(TurnErrorCode::InvalidRequest, why))?;
@@ -207,8 +207,9 @@ impl<'a> Turn<'a> {
         let servers = Arc::clone(&mcp);
         let open = |environment| Place::open(home.path(), environment, bounds, gates, servers);
         let place = self.environment.clone().map(open);
-        let place = place.transpose().map_err(no_start)?;
-        let server = AppServer::start(&program, &home, enclosure.as_ref()).map_err(no_start)?;
+        let place = place.transpose().map_err(NotReady::NotStarted)?;
+        let server =
+            AppServer::start(&program, &home, enclosure.as_ref()).map_err(NotReady::NotStarted)?;
         let model_calls = self
             .options
             .max_model_calls
@@ -237,7 +238,7 @@ impl<'a> Turn<'a> {
                 let complaint = talk.server.complaint();
                 let refusal = enclosure.and_then(|enclosure| enclosure.refusal(&complaint));
                 Err(match refusal {
-                    Some(refusal) => not_enclosed(refusal),
+                    Some(refusal) => NotReady::NotEnclosed(refusal).into(),
                     None => Halt::Lost(format!("{why}; {complaint}")),
                 })
             }
@@ -312,23 +313,4 @@ impl<'a> Turn<'a> {
         self.budget_bytes = self.budget_bytes.min(sent_bytes) / 2;
         self.budget_bytes >= HISTORY_LEAST_BYTES
     }
-}
-
-/// Codex can't have namespaces of its own here. An operator has to act.
-fn not_enclosed(error: EnvironmentError) -> Halt {
-    failed(
-        TurnErrorCode::SandboxError,
-        format!(
-            "Codex was not started, because it can't be isolated here: {error}. With `sandbox.isolation = \"unsafe-none\"` it runs as any other \
-             process of this machine"
-        ),
-    )
-}
-
-/// A process could not be started. An operator has to act.
-fn no_start(error: io::Error) -> Halt {
-    failed(
-        TurnErrorCode::InternalError,
-        format!("Codex could not be started: {error}"),
-    )
 }

@@ -21,6 +21,14 @@ pub enum Moment {
     AskedAgain,
     /// The last message is complete, the answer is not.
     LastWritten,
+    /// A patch is being written: some of its files are there.
+    Patching,
+    /// The model was told that the command goes on in the background.
+    Yielded,
+    /// A message came while the command runs; Codex has it, and its agent has not.
+    Steered,
+    /// The agent took that message: the model was given it.
+    SteerTaken,
     /// A function call waits for its answer.
     Waiting,
     /// The model was told the function's answer.
@@ -33,7 +41,7 @@ pub enum Moment {
 
 impl Moment {
     /// All but the random ones.
-    pub const ALL: [Moment; 12] = [
+    pub const ALL: [Moment; 16] = [
         Moment::Starting,
         Moment::Asked,
         Moment::Writing,
@@ -43,6 +51,10 @@ impl Moment {
         Moment::Ended,
         Moment::AskedAgain,
         Moment::LastWritten,
+        Moment::Patching,
+        Moment::Yielded,
+        Moment::Steered,
+        Moment::SteerTaken,
         Moment::Waiting,
         Moment::Answered,
         Moment::Over,
@@ -61,6 +73,10 @@ impl Moment {
             | Moment::Ended
             | Moment::AskedAgain
             | Moment::LastWritten
+            | Moment::Patching
+            | Moment::Yielded
+            | Moment::Steered
+            | Moment::SteerTaken
             | Moment::Answered
             | Moment::At(_) => &[Target::Codex, Target::Worker],
         }
@@ -69,6 +85,16 @@ impl Moment {
     /// Whether the Turn has a function call.
     pub fn has_function(self) -> bool {
         matches!(self, Moment::Waiting | Moment::Answered)
+    }
+
+    /// Whether a message comes while the Turn works.
+    pub fn has_steer(self) -> bool {
+        matches!(self, Moment::Steered | Moment::SteerTaken)
+    }
+
+    /// Whether the command goes on until a file is there.
+    pub fn is_held(self) -> bool {
+        matches!(self, Moment::Running | Moment::Yielded) || self.has_steer()
     }
 
     /// In the table.
@@ -83,6 +109,10 @@ impl Moment {
             Moment::Ended => "a command has just ended",
             Moment::AskedAgain => "the model was told its output",
             Moment::LastWritten => "the last message is complete",
+            Moment::Patching => "a patch is being written",
+            Moment::Yielded => "a command runs in the background",
+            Moment::Steered => "a message came, not taken yet",
+            Moment::SteerTaken => "that message was taken",
             Moment::Waiting => "a function call waits",
             Moment::Answered => "the model was told its answer",
             Moment::Over => "between two Turns",

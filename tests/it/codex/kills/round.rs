@@ -20,7 +20,10 @@ const RANDOM_WITHIN_MS: u64 = 1_200;
 /// Long enough that only a hang reaches it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// The call of the command, or of the patch that takes its place.
 const COMMAND: &str = "command-1";
+/// Files of that patch. Each is written on its own, so that there is time enough to hit it.
+const FILES: usize = 60;
 const FUNCTION: &str = "function-1";
 
 /// What happens in a round.
@@ -109,8 +112,8 @@ impl World {
         let hit = self.kill(plan.target);
         let asked_until_kill = self.stub.requests().len();
         gate.open();
-        if plan.moment == Moment::Running {
-            std::fs::write(self.rat.workspace(&session).join("go-on"), "").expect("written");
+        if plan.moment.is_held() {
+            self.let_command_end(&session);
         }
         if plan.target == Target::Everything {
             self.rat.ok(&["daemon", "start"]);
@@ -146,6 +149,15 @@ impl World {
             ),
             Moment::Running => file("begun"),
             Moment::Ended => file("ended"),
+            Moment::Patching => file("file-2"),
+            Moment::Steered | Moment::SteerTaken => {
+                file("begun");
+                rat.send(session, "steered", false);
+                if plan.moment == Moment::SteerTaken {
+                    self.let_command_end(session);
+                    self.reached(gate);
+                }
+            }
             Moment::Waiting => until_status(rat, session, &["requires_action"]),
             Moment::Answered => {
                 self.answer_function(session);
@@ -159,12 +171,17 @@ impl World {
             | Moment::Written
             | Moment::Called
             | Moment::AskedAgain
-            | Moment::LastWritten => self.reached(gate),
+            | Moment::LastWritten
+            | Moment::Yielded => self.reached(gate),
         }
     }
 
     fn reached(&self, gate: &Gate) {
         self.runtime.block_on(gate.reached());
+    }
+
+    fn let_command_end(&self, session: &str) {
+        std::fs::write(self.rat.workspace(session).join("go-on"), "").expect("written");
     }
 
     /// Answers the function call, unless it was answered before.
@@ -235,15 +252,21 @@ impl World {
         assert!(log.len() <= 1, "the command ran {} times", log.len());
         let said = transcript(&self.rat, session);
         let times = |words: &str| said.iter().filter(|said| *said == words).count();
+        let steers = usize::from(plan.moment.has_steer());
         assert_eq!(
-            [times("user: go"), times("user: again")],
-            [1, 1],
+            [
+                times("user: go"),
+                times("user: steered"),
+                times("user: again")
+            ],
+            [1, steers, 1],
             "{said:#?}"
         );
 
         assert!(!later.is_empty());
         for asked in later {
             assert_eq!(asked.times_told("go"), 1, "{:#?}", asked.input());
+            assert!(asked.times_told("steered") <= 1, "{:#?}", asked.input());
             assert!(asked.times_told("again") <= 1, "{:#?}", asked.input());
             assert!(asked.outputs_of(COMMAND).len() <= 1, "{:#?}", asked.input());
             assert!(
@@ -253,6 +276,7 @@ impl World {
             );
         }
         let last = later.last().expect("there is one");
+        assert_eq!(last.times_told("steered"), steers);
         assert_eq!(last.times_told("again"), 1);
         let told = last.outputs_of(COMMAND);
         assert_eq!(told.len(), 1, "{:#?}", last.input());
@@ -260,9 +284,14 @@ impl World {
             assert_eq!(last.outputs_of(FUNCTION), ["blue"]);
         }
         let unknown = told[0].contains("outcome unknown");
+        let sign = match plan.moment {
+            Moment::Patching => "",
+            Moment::Yielded => "session ID",
+            _ => "out",
+        };
         // It is told what it did, or that nobody knows; that nothing happened it is told never.
         assert!(
-            unknown || (told[0].contains("out") && log.len() == 1),
+            unknown || (told[0].contains(sign) && log.len() == 1),
             "{told:?}"
         );
         Outcome {
@@ -278,7 +307,10 @@ impl World {
 fn answer(scene: &Scene, asked: &Asked) -> Answer {
     let Scene { moment, gate } = scene;
     let done = || match moment {
-        Moment::AskedAgain | Moment::Answered => Answer::new().until(gate).says("done"),
+        Moment::SteerTaken if asked.times_told("steered") == 0 => Answer::new().says("done"),
+        Moment::AskedAgain | Moment::Answered | Moment::Yielded | Moment::SteerTaken => {
+            Answer::new().until(gate).says("done")
+        }
         Moment::LastWritten => Answer::new().says("done").until(gate),
         _ => Answer::new().says("done"),
     };
@@ -295,12 +327,19 @@ fn answer(scene: &Scene, asked: &Asked) -> Answer {
         };
     }
     let command = match moment {
-        Moment::Running => {
+        moment if moment.is_held() => {
             "echo ran >> log; echo yes > begun; until [ -e go-on ]; do sleep 0.02; done; echo out"
         }
         _ => "echo ran >> log; echo out; echo yes > ended",
     };
     match moment {
+        Moment::Patching => Answer::new().says("I write it").patches(COMMAND, &patch()),
+        Moment::Yielded => {
+            let arguments = json!({"cmd": command, "yield_time_ms": 300});
+            Answer::new()
+                .says("I run it")
+                .calls(COMMAND, "exec_command", &arguments)
+        }
         Moment::Asked => Answer::new()
             .until(gate)
             .says("I run it")
@@ -318,4 +357,11 @@ fn answer(scene: &Scene, asked: &Asked) -> Answer {
             .until(gate),
         _ => Answer::new().says("I run it").runs(COMMAND, command),
     }
+}
+
+/// A patch of many files. The last one is the one that a command would write.
+fn patch() -> String {
+    let files = (1..FILES).map(|n| format!("*** Add File: file-{n}\n+text\n"));
+    let files: String = files.collect();
+    format!("*** Begin Patch\n{files}*** Add File: log\n+ran\n*** End Patch\n")
 }
