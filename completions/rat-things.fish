@@ -50,6 +50,7 @@ complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "tui" -d 'Brow
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "sessions" -d 'Create Sessions, talk to them, and see what they did'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "artifacts" -d 'Get the files that Sessions made'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "agents" -d 'Saved Agents: named configurations that Sessions are created from'
+complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "environments" -d 'Where commands of Sessions run: how an environment stands, and how it ends for good'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "keys" -d 'Access keys for the HTTP API'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "runs" -d 'Launches of workers for Sessions, and how to end a quarantine'
 complete -c rat-things -n "__fish_rat_things_needs_command" -f -a "outbox" -d 'What is due: the work that Sessions owe'
@@ -768,6 +769,73 @@ complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l no-input -d 'Never ask; fail where an answer would be needed'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
 complete -c rat-things -n "__fish_rat_things_using_subcommand agents; and __fish_seen_subcommand_from delete" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -f -a "get" -d 'Show one environment: its state, and what was put there'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and not __fish_seen_subcommand_from get expire" -f -a "expire" -d 'End an environment for good; its Session stays readable and takes no more messages'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from get" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from get" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from get" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from get" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from get" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from get" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from get" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from get" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from get" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from get" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from get" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from get" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from get" -s h -l help -d 'Print help'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -l reason -d 'Why, for whoever reads the Session later' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -s o -l output -d 'Format of the data: table, wide, tsv, json, jsonl, yaml or id [default: table on a terminal, tsv elsewhere]' -r -f -a "table\t'Columns for people, fitted to the terminal. The default on a terminal'
+wide\t'`table` with more columns'
+tsv\t'Full values separated by tabs, no header, `\\t` `\\n` `\\\\` escaped. The default off a terminal'
+json\t'The Agents API resource: indented on a terminal, one line elsewhere'
+jsonl\t'One JSON object a line, each flushed when it is complete'
+yaml\t'The same value as `json`, as YAML'
+id\t'Ids only, one a line'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -l color -d 'When to use colour: auto, always or never [default: auto]' -r -f -a "auto\t'On a terminal that can, unless the environment says no'
+always\t'Even in a pipe'
+never\t'Not at all'"
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -l yes -d 'Do not ask'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -l read-only -d 'Refuse every command that would change something [env: RAT_THINGS_READ_ONLY]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -l no-autostart -d 'Do not start a background daemon [env: RAT_THINGS_NO_AUTOSTART]'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -l json -d 'The same as `-o json`'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -s q -l quiet -d 'Say nothing but errors; data is printed as ever'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -s v -l verbose -d 'Say more on standard error; repeat for still more'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -l no-input -d 'Never ask; fail where an answer would be needed'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -l stats -d 'Say at the end how many requests were sent to AWS, and what for'
+complete -c rat-things -n "__fish_rat_things_using_subcommand environments; and __fish_seen_subcommand_from expire" -s h -l help -d 'Print help'
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -s P -l profile -d 'Profile of the configuration file [env: RAT_THINGS_PROFILE]' -r
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -l data-dir -d 'Directory of all data [env: RAT_THINGS_DATA_DIR]' -r -F
 complete -c rat-things -n "__fish_rat_things_using_subcommand keys; and not __fish_seen_subcommand_from create list revoke" -l endpoint-url -d 'Where all of AWS is, such as an emulator; for a profile of an account' -r

@@ -11,6 +11,7 @@ pub mod config;
 pub mod daemon;
 pub mod deployed;
 mod doctor;
+mod environments;
 pub mod failure;
 pub mod follow;
 mod fsck;
@@ -86,6 +87,9 @@ pub enum Command {
     /// Saved Agents: named configurations that Sessions are created from
     #[command(subcommand)]
     Agents(agents::Command),
+    /// Where commands of Sessions run: how an environment stands, and how it ends for good
+    #[command(subcommand)]
+    Environments(environments::Command),
     /// Access keys for the HTTP API
     #[command(subcommand)]
     Keys(keys::Command),
@@ -245,6 +249,7 @@ fn run(context: &mut Context, command: Command) -> Result<(), CliError> {
             Command::Sessions(command) => sessions::run(context, command).await,
             Command::Artifacts(command) => artifacts::run(context, command).await,
             Command::Agents(command) => agents::run(context, command).await,
+            Command::Environments(command) => environments::run(context, command).await,
             Command::Keys(command) => keys::run(context, command).await,
             Command::Runs(command) => runs::run(context, command).await,
             Command::Outbox(command) => outbox::run(context, command).await,

@@ -3,8 +3,10 @@
 use super::compose::Local;
 use super::out::{CliError, codes};
 use crate::engine::embedded::Embedded;
+use crate::engine::error::EngineError;
 use crate::engine::ids::{Kind, SessionId, could_be_prefix, well_formed};
-use crate::engine::ports::{Deployment, Matches, Named};
+use crate::engine::keys::{environment, owner_partition};
+use crate::engine::ports::{Deployment, Matches, Named, Range};
 use crate::engine::read::{ListQuery, SessionRead};
 
 /// Subagents that are looked at at once.
@@ -124,6 +126,35 @@ impl Local {
     pub async fn read(&self, typed: &str) -> Result<SessionRead, CliError> {
         let id = self.session(typed).await?;
         Ok(self.core.read_session(&self.owner, &id).await?)
+    }
+
+    /// The Session of the environment that `typed` names: an environment's id or the beginning of one, or a Session's, which means its
+    /// environment.
+    ///
+    /// # Errors
+    /// As for Sessions.
+    pub async fn session_of_environment(&self, typed: &str) -> Result<SessionId, CliError> {
+        if typed.starts_with(Kind::Session.prefix()) {
+            return self.session(typed).await;
+        }
+        let full = with_prefix(Kind::Environment, typed);
+        if !could_be_prefix(Kind::Environment, &full) {
+            return Err(no_id(Kind::Environment, typed));
+        }
+        let owner = owner_partition(&self.owner);
+        let range = Range::prefix(owner, &environment(&full), SHOWN + 1);
+        let page = self.core.store.range(&range).await;
+        let page = page.map_err(EngineError::from)?;
+        let ids = page.records.iter();
+        let matches = Matches {
+            found: { ids.filter_map(|record| record.key.sort.rsplit('/').next()) }
+                .map(str::to_owned)
+                .collect(),
+            gave_up_behind: None,
+        };
+        let id = one(matches, &full, "environment")?;
+        let read = self.core.environment_session(&self.owner, &id).await?;
+        Ok(read.id)
     }
 
     /// The access key that `typed` names.

@@ -122,6 +122,9 @@ fn message(
     content: &Body,
     place: Place,
 ) -> Result<Outcome, EngineError> {
+    if let Some(expiry) = &draft.head.expiry {
+        return Err(expiry.refusal());
+    }
     if draft.head.pending.len() >= MAX_PENDING {
         return Err(EngineError::Conflict(format!(
             "{MAX_PENDING} inputs wait for this session's agent already; wait for it, or cancel its turn"

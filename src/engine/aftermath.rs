@@ -67,6 +67,7 @@ impl Worker {
             Ok(Some(Loaded { head, .. })) => {
                 let lease = head.fence.lease.as_ref();
                 head.deleted_ms.is_none()
+                    && head.expiry.is_none()
                     && lease.is_none_or(|lease| lease.execution == here.execution)
             }
             Ok(None) => false,
@@ -80,16 +81,19 @@ impl Worker {
     }
 
     /// A Session that is deleted under a Run is erased only when the Run is over: what it was storing at that moment is erased
-    /// too. This is where it says so.
+    /// too. So is the workspace of an environment that expired under it. This is where it says so.
     pub(super) async fn say_it_is_over(&self, session: &SessionId, grant: &RunGrant) {
         for attempt in 1..=FAREWELLS {
             match self.core.load(session).await {
                 Ok(Some(loaded)) => {
                     let Head {
-                        deleted_ms, fence, ..
+                        deleted_ms,
+                        expiry,
+                        fence,
+                        ..
                     } = &loaded.head;
                     let awaited = fence.quarantine.as_ref().map(|q| &q.execution);
-                    if deleted_ms.is_none()
+                    if (deleted_ms.is_none() && expiry.is_none())
                         || awaited != Some(&grant.execution)
                         || fence.generation != grant.generation + 1
                     {

@@ -59,7 +59,7 @@ pub(super) struct Visit {
 pub struct Dispatcher {
     pub(super) core: Core,
     pub(super) compute: Arc<dyn Compute>,
-    environments: Arc<dyn Environments>,
+    pub(super) environments: Arc<dyn Environments>,
     slots: Arc<Semaphore>,
     hints: Mutex<Hints>,
     pub(super) counts: Arc<DispatchCounts>,
@@ -346,6 +346,7 @@ impl Dispatcher {
                     erased.await.map(|()| true)
                 }
                 Step::GiveUp => self.give_up(&visit.session, &loaded).await,
+                Step::Retire => self.retire(&visit.session, &loaded).await,
                 Step::Claim => self.claim(&visit.session, &loaded).await,
                 Step::Inspect { execution, lapsed } => {
                     suspect = false;

@@ -3,6 +3,7 @@
 //! It is not asked for and never the reason of a commit: what nobody saw (a sandbox that ends between two Turns) is not told. Pure.
 
 use super::draft::Draft;
+use super::expire::Expiry;
 use super::ids::SessionId;
 use super::journal::Entry;
 use super::ports::EnvironmentError;
@@ -15,6 +16,8 @@ use crate::api::{
 const MANAGED: &str = "openai_hosted";
 /// Family of the errors of an environment.
 const ERROR_FAMILY: &str = "environment_error";
+/// Code of the reason for which one has expired.
+const EXPIRED: &str = "environment_expired";
 
 /// Trouble that a command met in its environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +49,9 @@ impl Trouble {
 
 /// The environment was opened for a command; `lost` says that files of its earlier life are gone.
 pub fn opened(draft: &mut Draft, lost: bool) {
+    if draft.head.expiry.is_some() {
+        return;
+    }
     let first = !std::mem::replace(&mut draft.head.environment_opened, true);
     if lost {
         draft.head.resets += 1;
@@ -95,9 +101,15 @@ pub fn ended(draft: &mut Draft) {
     }
 }
 
+/// It is over for good: the last that is told of it.
+pub fn expired(draft: &mut Draft, expiry: &Expiry) {
+    let why = Some((EXPIRED.to_owned(), expiry.why.clone()));
+    turned(draft, EnvironmentStatus::Expired, why);
+}
+
 fn turned(draft: &mut Draft, status: EnvironmentStatus, why: Option<(String, String)>) {
     // Nobody reads a deleted Session's journal, and nothing is written behind its end (I14).
-    if draft.head.deleted_ms.is_some() {
+    if draft.head.deleted_ms.is_some() || draft.head.expiry.is_some() {
         return;
     }
     if draft.head.environment_status.replace(status) != Some(status) {

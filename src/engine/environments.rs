@@ -36,6 +36,17 @@ impl Core {
         }
     }
 
+    /// The same for one that has not expired.
+    async fn live_environment(&self, owner: &str, id: &str) -> Result<(), EngineError> {
+        match self.environment_session(owner, id).await?.head.expiry {
+            None => Ok(()),
+            Some(expiry) => Err(EngineError::Conflict(format!(
+                "{}; its files are gone",
+                expiry.words()
+            ))),
+        }
+    }
+
     /// An environment: its state and what was put there.
     pub async fn environment_info(
         &self,
@@ -58,7 +69,7 @@ impl Core {
     /// Files in an environment's workspace.
     ///
     /// # Errors
-    /// [`EngineError::Conflict`] when the environment is not there (yet).
+    /// [`EngineError::Conflict`] when the environment is not there (yet), or not any more.
     pub async fn environment_files(
         &self,
         environments: &dyn Environments,
@@ -66,7 +77,7 @@ impl Core {
         id: &str,
         query: &FilesQuery,
     ) -> Result<WorkspaceFiles, EngineError> {
-        self.environment_session(owner, id).await?;
+        self.live_environment(owner, id).await?;
         Ok(environments.list_files(id, query).await?)
     }
 
@@ -81,7 +92,7 @@ impl Core {
         id: &str,
         file: &HostedFileParam,
     ) -> Result<EnvironmentFile, EngineError> {
-        self.environment_session(owner, id).await?;
+        self.live_environment(owner, id).await?;
         let (path, put) = match file {
             HostedFileParam::Inline { data, path } => {
                 let bytes = inline_bytes("", data.reveal())?;

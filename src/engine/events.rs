@@ -345,6 +345,9 @@ impl Core {
         };
         let mut session: AgentSession = view::session(&read.id, &read.head, &read.config, actions);
         session.status = status.unwrap_or(SessionStatus::Idle);
+        session.error = session
+            .error
+            .filter(|_| session.status == SessionStatus::Failed);
         Ok(SessionEvent {
             event_id,
             session: Box::new(session),

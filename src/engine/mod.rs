@@ -36,6 +36,7 @@ pub mod environments;
 pub mod erase;
 pub mod error;
 pub mod events;
+pub mod expire;
 mod feed;
 pub mod fence;
 pub mod files;

@@ -105,6 +105,12 @@ pub fn why(head: &Head, group: Group) -> String {
     if head.deleted_ms.is_some() {
         return "deleted; its rows and files are to be erased".to_owned();
     }
+    if head.expiry.is_some() && head.fence.state() == RunState::Free {
+        return match head.turn {
+            Some(_) => "its environment expired; its turn is to be ended".to_owned(),
+            None => "its environment expired; its files are to be erased".to_owned(),
+        };
+    }
     let turn = match &head.turn {
         Some(turn) if turn.cancel.is_some() => "a turn is being cancelled",
         Some(turn) if turn.begun => "a turn goes on",
@@ -326,6 +332,7 @@ impl Operator for Operating {
         Ok(EnvironmentRead {
             resets: head.resets,
             status: head.environment_status,
+            expiry: { head.expiry.as_ref() }.map(|expiry| (expiry.at_ms, expiry.why.clone())),
             pending_inputs: head.pending.len(),
             lease: lease.map(|lease| (head.fence.generation, lease.until_ms)),
         })
@@ -335,6 +342,7 @@ impl Operator for Operating {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::expire::Expiry;
     use crate::engine::ports::ExecutionId;
     use crate::engine::session::ActiveTurn;
 
@@ -385,6 +393,15 @@ mod tests {
         head.fence.claim(ExecutionId("x".into()), 9).expect("free");
         said.push(why(&head, Group::Execute));
         head.fence.lost_sight(9).expect("leased");
+        said.push(why(&head, Group::Execute));
+        head.fence.operator_release().expect("in quarantine");
+        head.expiry = Some(Expiry {
+            at_ms: 9,
+            why: "why".into(),
+            erased: false,
+        });
+        said.push(why(&head, Group::Execute));
+        head.turn = None;
         said.push(why(&head, Group::Execute));
         head.deleted_ms = Some(9);
         said.push(why(&head, Group::Execute));

@@ -18,8 +18,10 @@ pub enum Step {
     Erase,
     /// A worker is claimed for it.
     Claim,
-    /// Too many workers were lost over its Turn: it ends without another one.
+    /// Too many workers were lost over its Turn, or its environment has expired: it ends without another one.
     GiveUp,
+    /// The workspace of its environment, which has expired, is erased.
+    Retire,
     /// The world is asked about this execution; `lapsed` says that it has been silent for a whole lease.
     Inspect {
         /// Which.
@@ -46,7 +48,8 @@ pub fn step(head: &Head, settings: &Settings, now_ms: u64, silent_ms: u64, suspe
         RunState::Quarantined => match &head.fence.quarantine {
             Some(quarantine) => Step::Inspect {
                 execution: quarantine.execution.clone(),
-                lapsed: true,
+                // Whose environment has expired gets the time to stop and say so.
+                lapsed: head.expiry.is_none() || silent_ms >= PARTING_MS,
             },
             None => Step::Postpone,
         },
@@ -56,6 +59,11 @@ pub fn step(head: &Head, settings: &Settings, now_ms: u64, silent_ms: u64, suspe
                 lapsed: silent_ms >= settings.lease_ms,
             },
             _ => Step::Postpone,
+        },
+        RunState::Free if let Some(expiry) = &head.expiry => match &head.turn {
+            Some(_) => Step::GiveUp,
+            None if !expiry.erased => Step::Retire,
+            None => Step::Postpone,
         },
         RunState::Free => match (&head.turn, head.execution_due(now_ms)) {
             (Some(turn), Some(_)) if !rests(turn, now_ms) => {
@@ -70,7 +78,7 @@ pub fn step(head: &Head, settings: &Settings, now_ms: u64, silent_ms: u64, suspe
     }
 }
 
-/// A Run whose Session is deleted gets so long to stop and say so, before its worker is stopped.
+/// A Run whose Session is deleted, or whose environment has expired, gets so long to stop and say so, before its worker is stopped.
 const PARTING_MS: u64 = 10_000;
 /// After this long a worker that can be neither stopped nor accounted for is not waited for any more: what it may still leave is
 /// out of everybody's sight.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::expire::Expiry;
 use super::fence::{Fence, RunState};
 use super::open_call::OpenCall;
 use super::ports::ModelUsage;
@@ -13,7 +14,7 @@ pub const MAX_PENDING: usize = 64;
 /// Bytes that a stored head stays below.
 pub const HEAD_BYTES: usize = 4096;
 /// Bytes of words about a failure that the head keeps.
-const WORDS_BYTES: usize = 128;
+pub const WORDS_BYTES: usize = 128;
 
 /// The next number of each kind of row; rows are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -246,6 +247,9 @@ pub struct Head {
     /// The state of the environment that was last told.
     #[serde(rename = "est", default, skip_serializing_if = "Option::is_none")]
     pub environment_status: Option<EnvironmentStatus>,
+    /// The environment is over for good.
+    #[serde(rename = "xp", default, skip_serializing_if = "Option::is_none")]
+    pub expiry: Option<Expiry>,
     /// How commands are isolated, when it is not the sandbox: shown with every Turn.
     #[serde(rename = "iso", default, skip_serializing_if = "Option::is_none")]
     pub isolation: Option<String>,
@@ -290,6 +294,7 @@ impl Head {
             resets: 0,
             environment_opened: false,
             environment_status: None,
+            expiry: None,
             isolation: None,
             usage: ModelUsage::default(),
             deleted_ms: None,
@@ -300,8 +305,11 @@ impl Head {
     /// The public status: always derived, so it can't contradict the record.
     pub fn status(&self) -> SessionStatus {
         match &self.turn {
+            None if self.expiry.is_some() => SessionStatus::Failed,
             None => SessionStatus::Idle,
-            Some(turn) if turn.asks_client() => SessionStatus::RequiresAction,
+            Some(turn) if turn.asks_client() && self.expiry.is_none() => {
+                SessionStatus::RequiresAction
+            }
             Some(_) => SessionStatus::InProgress,
         }
     }
@@ -324,6 +332,9 @@ impl Head {
             RunState::Leased => {
                 let lease = self.fence.lease.as_ref()?;
                 Some(self.agenda.execute.unwrap_or(lease.until_ms))
+            }
+            RunState::Free if let Some(expiry) = &self.expiry => {
+                (self.turn.is_some() || !expiry.erased).then_some(now_ms)
             }
             RunState::Free => {
                 let turn = self.turn.as_ref()?;
@@ -348,6 +359,14 @@ impl Head {
     pub fn shorten(&mut self) {
         if let Some(error) = &mut self.last_error {
             shorten(error);
+        }
+        if let Some(expiry) = &mut self.expiry {
+            shorten(&mut expiry.why);
+            // It is why everything ends here; there is no room for other reasons beside it, and no need.
+            self.last_error = None;
+            if let Some(turn) = &mut self.turn {
+                turn.doomed = None;
+            }
         }
         if let Some(failure) = self.turn.as_mut().and_then(|turn| turn.doomed.as_mut()) {
             shorten(&mut failure.message);
@@ -522,10 +541,18 @@ mod tests {
     /// The bound of design.md section 5.
     #[test]
     fn a_full_head_stays_below_four_kibibytes() {
-        let mut head = fullest();
-        head.shorten();
-        let size_bytes = serde_json::to_vec(&head).expect("serialisable").len();
-        assert!(size_bytes < HEAD_BYTES, "{size_bytes} bytes");
+        let expiry = Expiry {
+            at_ms: 1_800_000_000_000,
+            why: "\u{1}\"\\é".repeat(10_000),
+            erased: true,
+        };
+        for expiry in [None, Some(expiry)] {
+            let mut head = fullest();
+            head.expiry = expiry;
+            head.shorten();
+            let size_bytes = serde_json::to_vec(&head).expect("serialisable").len();
+            assert!(size_bytes < HEAD_BYTES, "{size_bytes} bytes");
+        }
     }
 
     #[test]

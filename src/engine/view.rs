@@ -5,6 +5,7 @@ use super::artifact::{ArtifactRow, id_number};
 use super::call_view::{self, Course};
 use super::core::Core;
 use super::error::EngineError;
+use super::expire::Expiry;
 use super::history::{as_list, as_text};
 use super::ids::{self, Kind, SessionId};
 use super::input::{Body, InputRow, NoOp, Submission};
@@ -125,7 +126,7 @@ pub fn session(
         agent: (*config.agent).clone(),
         created_at: head.created_ms / 1000,
         environment: environment(config),
-        error: None,
+        error: head.expiry.as_ref().map(Expiry::words),
         last_active_at: head.active_ms / 1000,
         metadata: config.metadata.clone(),
         object: SessionObject::Only,
@@ -385,7 +386,9 @@ impl Core {
         session: &SessionId,
         head: &Head,
     ) -> Result<Vec<RequiredAction>, EngineError> {
-        let asks = |turn: &&ActiveTurn| turn.awaits_answers() && turn.cancel.is_none();
+        let asks = |turn: &&ActiveTurn| {
+            turn.awaits_answers() && turn.cancel.is_none() && head.expiry.is_none()
+        };
         let Some(turn) = head.turn.as_ref().filter(asks) else {
             return Ok(Vec::new());
         };

@@ -309,6 +309,9 @@ pub fn environment_lines(
         let state = read.status.map(|status| status.to_string());
         let not_yet = "not made yet: it is, before the first command runs";
         fact("state", state.as_deref().unwrap_or(not_yet));
+        if let Some((at_ms, why)) = &read.expiry {
+            fact("expired", &format!("{}: {why}", ago(*at_ms, now_ms)));
+        }
         fact("resets", &read.resets.to_string());
     }
     match read.lease {
@@ -331,7 +334,11 @@ pub fn environment_lines(
             }
         };
         lines.push((Role::Dim, words.to_owned()));
-        if matches!(session.environment, Environment::OpenaiHosted(_)) {
+        if read.expiry.is_some() {
+            let words =
+                "It is over for good: the Session takes no more messages, and stays readable.";
+            lines.push((Role::Dim, words.to_owned()));
+        } else if matches!(session.environment, Environment::OpenaiHosted(_)) {
             lines.push((Role::Dim, "f shows its files.".to_owned()));
         }
     }

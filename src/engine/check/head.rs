@@ -2,6 +2,7 @@
 
 use super::facts::{Around, HeadFact, SessionFacts};
 use super::finding::{Invariant, Report};
+use crate::api::EnvironmentStatus;
 use crate::engine::keys;
 use crate::engine::open_call::MAX_OPEN_CALLS;
 use crate::engine::session::{HEAD_BYTES, Head, MAX_PENDING};
@@ -34,6 +35,30 @@ pub(super) fn check_deleted(head: &Head, report: &mut Report) {
     });
 }
 
+/// One that has expired is worked in no more.
+fn check_expired(head: &Head, report: &mut Report) {
+    let told = head.environment_status == Some(EnvironmentStatus::Expired);
+    report.must(told == head.expiry.is_some(), Invariant::I16, here, || {
+        format!(
+            "its environment is {:?}, and this is said of its expiry: {:?}",
+            head.environment_status, head.expiry
+        )
+    });
+    let Some(expiry) = &head.expiry else {
+        return;
+    };
+    report.must(head.fence.lease.is_none(), Invariant::I4, here, || {
+        format!(
+            "its environment expired, and a run holds a lease: {:?}",
+            head.fence
+        )
+    });
+    let done = !expiry.erased || head.turn.is_none();
+    report.must(done, Invariant::I13, here, || {
+        "its environment is erased, and a turn is left open".to_owned()
+    });
+}
+
 pub(super) fn check(facts: &SessionFacts, fact: &HeadFact, report: &mut Report) {
     let head = &fact.head;
     report.must(
@@ -45,6 +70,7 @@ pub(super) fn check(facts: &SessionFacts, fact: &HeadFact, report: &mut Report) 
     report.must(fact.size_bytes < HEAD_BYTES, Invariant::I15, here, || {
         format!("it has {} bytes", fact.size_bytes)
     });
+    check_expired(head, report);
     let fence = &head.fence;
     report.must(
         fence.lease.is_none() || fence.quarantine.is_none(),

@@ -105,14 +105,27 @@ fn listen(told: &mut Told, revision: u64, event: &Entry, report: &mut Report) {
         Entry::Added { i } => told.added.push(*i),
         Entry::Done { i } => told.done.push(*i),
         Entry::Environment { s, .. } => {
+            report.must(!is_over(told), Invariant::I16, sort, || {
+                format!("it says that the environment is {s:?}, and it had expired")
+            });
             report.must(told.environment != Some(*s), Invariant::I16, sort, || {
                 format!("it says again that the environment is {s:?}")
             });
             told.environment = Some(*s);
         }
-        Entry::Reset { .. } => told.resets += 1,
+        Entry::Reset { .. } => {
+            report.must(!is_over(told), Invariant::I16, sort, || {
+                "it tells of a reset of an environment that had expired".to_owned()
+            });
+            told.resets += 1;
+        }
         Entry::Subagent { n, s } => told.subagents.entry(*n).or_default().push(*s),
     }
+}
+
+/// Whether the last was told of the environment.
+fn is_over(told: &Told) -> bool {
+    told.environment == Some(EnvironmentStatus::Expired)
 }
 
 fn turns(facts: &SessionFacts, mut told: BTreeMap<u64, Vec<TurnStatus>>, report: &mut Report) {

@@ -88,6 +88,8 @@ pub struct EnvironmentRead {
     pub resets: u32,
     /// Its state as it was last told; `None`: it was not opened yet.
     pub status: Option<EnvironmentStatus>,
+    /// Since when it is over for good (unix ms), and why.
+    pub expiry: Option<(u64, String)>,
     /// Inputs that wait for the agent.
     pub pending_inputs: usize,
     /// Who may write now: the generation, and until when it is presumed alive, unix ms.

@@ -7,6 +7,7 @@ mod aws;
 mod daemon;
 mod disk;
 pub mod env;
+mod environments;
 mod formats;
 mod frame;
 mod fsck;

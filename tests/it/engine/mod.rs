@@ -16,6 +16,7 @@ mod delivery_perils;
 mod entries;
 pub mod environment_events;
 pub mod erasing;
+pub mod expiry;
 pub mod faults;
 pub mod ground;
 pub mod harnesses;

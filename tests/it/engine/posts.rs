@@ -461,6 +461,29 @@ pub async fn deleting_a_session_leaves_no_machine() {
 }
 
 #[tokio::test(start_paused = true)]
+pub async fn a_machine_whose_environment_expires_ends_and_none_is_launched_for_what_is_left() {
+    let far = Far::new();
+    let idle = far.world.create(managed("@exec one\n@say done")).await;
+    far.world.settled(&idle).await;
+    let waits = far.machines.only();
+    let expired = far.world.core.expire_environment(OWNER, &idle, "over");
+    expired.await.expect("it expires");
+    assert_eq!(far.machines.ended(&waits).await, End::Superseded);
+
+    let busy = far.world.create(managed("@exec stay")).await;
+    far.claimed(&busy).await;
+    let works = far.machines.only();
+    far.world.say_next(&busy, "next", "@exec more").await;
+    let expired = far.world.core.expire_environment(OWNER, &busy, "over");
+    expired.await.expect("it expires");
+    far.machines.ended(&works).await;
+    far.world.settled(&busy).await;
+    assert_eq!(far.world.turns(&busy).await, [TurnStatus::Failed; 2]);
+    assert_eq!(far.machines.launched(), 2);
+    far.world.sound();
+}
+
+#[tokio::test(start_paused = true)]
 pub async fn a_lack_of_machines_costs_a_turn_time_and_no_attempt() {
     let far = Far::new();
     *far.machines.scarce.lock().expect("no test panics with it") = 20;

@@ -185,6 +185,7 @@ fn environment(size: (u16, u16), glyphs: Glyphs) -> State {
     let read = EnvironmentRead {
         resets: 3,
         status: Some(rat_things::api::EnvironmentStatus::Connected),
+        expiry: None,
         pending_inputs: 1,
         lease: Some((5, NOW_MS + 20_000)),
     };

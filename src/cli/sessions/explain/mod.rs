@@ -1,6 +1,7 @@
 //! `sessions explain`: why is it not moving? [`explanation`] is pure: what is known in, causes out.
 
 mod cause;
+mod expired;
 mod facts;
 mod screen;
 

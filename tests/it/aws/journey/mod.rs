@@ -97,6 +97,15 @@ over_an_account! {
     erasing {
         a_session_that_was_imported_again_is_not_erased_by_whoever_comes_late,
     }
+    expiry {
+        an_environment_that_expires_between_turns_leaves_a_session_that_is_read_and_not_written,
+        a_turn_under_which_its_environment_expires_fails_and_so_do_those_behind_it,
+        a_turn_that_waits_for_its_client_ends_with_its_environment,
+        what_has_expired_stays_as_it_is_however_often_it_is_asked_for,
+        of_two_who_end_it_at_once_one_is_told_what_the_other_said,
+        a_worker_that_can_not_be_accounted_for_keeps_the_workspace_until_it_is_proven_gone,
+        a_session_whose_environment_expired_is_exported_imported_and_deleted_like_any_other,
+    }
     faults {
         the_story_is_as_it_should_be,
         tokens_are_counted_once_though_an_answer_is_lost_and_somebody_else_commits,
@@ -171,6 +180,7 @@ over_an_account! {
         a_machine_that_is_called_back_hands_its_turn_over,
         a_machine_without_its_store_ends_by_itself_and_a_zombie_writes_nothing,
         deleting_a_session_leaves_no_machine,
+        a_machine_whose_environment_expires_ends_and_none_is_launched_for_what_is_left,
         a_lack_of_machines_costs_a_turn_time_and_no_attempt,
         what_no_session_needs_is_reaped_and_nothing_else,
         everything_is_fenced_at_once_and_goes_on_when_its_worker_is_proven_gone,
