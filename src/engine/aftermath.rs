@@ -80,6 +80,23 @@ impl Worker {
         }
     }
 
+    /// Closes the environment of a Run that was fenced, unless a newer Run of the Session has begun here: then it is that one's. What the
+    /// older one was running there ended with its harness.
+    pub(super) async fn close_behind(
+        &self,
+        session: &SessionId,
+        generation: u64,
+        environment: &str,
+    ) {
+        // As long as this is held, no Run begins here.
+        let _kept = self.kept.lock().await;
+        let is_newer = |run: &(SessionId, u64)| run.0 == *session && run.1 > generation;
+        let superseded = self.running().iter().any(is_newer);
+        if !superseded {
+            self.environments.close(environment).await;
+        }
+    }
+
     /// A Session that is deleted under a Run is erased only when the Run is over: what it was storing at that moment is erased
     /// too. So is the workspace of an environment that expired under it. This is where it says so.
     pub(super) async fn say_it_is_over(&self, session: &SessionId, grant: &RunGrant) {

@@ -129,7 +129,7 @@ impl Worker {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn running(&self) -> std::sync::MutexGuard<'_, BTreeSet<(SessionId, u64)>> {
+    pub(super) fn running(&self) -> std::sync::MutexGuard<'_, BTreeSet<(SessionId, u64)>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -305,7 +305,13 @@ impl Live {
             }
             Err(Stop::Fenced) => {
                 // Somebody else owns the Session now: not one process of ours may go on in its environment.
-                self.end_environment().await;
+                if let Some(spec) = &self.environment {
+                    let worker = &self.worker;
+                    let generation = self.grant.generation;
+                    worker
+                        .close_behind(&self.session, generation, &spec.id)
+                        .await;
+                }
             }
         }
     }

@@ -1,12 +1,14 @@
 //! What a follower is told about the environment: each change that was seen, in the commit that follows it.
 
+use std::time::Duration;
+
 use pretty_assertions::assert_eq;
 use rat_things::api::Event;
 use rat_things::backend::memory::environments::Scripted;
 use rat_things::engine::ids::SessionId;
-use rat_things::engine::ports::{EnvironmentError, Program};
+use rat_things::engine::ports::{EnvironmentError, Environments as _, Program};
 
-use super::world::{World, managed};
+use super::world::{World, eventually, managed};
 
 /// Commands named `die` lose their environment, `stay` never end; others do nothing.
 fn world() -> World {
@@ -139,6 +141,43 @@ pub async fn the_environment_of_a_worker_that_died_is_disconnected() {
     );
     next_turn(&world, &session, "a", "@exec true").await;
     assert_eq!(told(&world, &session).await[3..], ["connected".to_owned()]);
+}
+
+#[tokio::test(start_paused = true)]
+pub async fn a_run_that_was_fenced_leaves_the_environment_to_a_newer_one_in_its_process() {
+    let world = world();
+    let session = world.create(managed("@exec stay\n@exec stay")).await;
+    assert!(eventually(async || world.commands().len() == 1).await);
+    // The older Run hears of nothing, and finds out when it renews its lease, long after the newer one has begun.
+    world.bell.lose_rings(true);
+    let fenced = world.core.fence_all().await.expect("fenced");
+    for fenced in &fenced {
+        world.core.account_for(fenced).await.expect("accounted for");
+    }
+    assert!(eventually(async || world.commands().len() == 2).await);
+    let newer = world.read(&session).await.head.fence.generation;
+    let told_by_then = told(&world, &session).await;
+    tokio::time::sleep(Duration::from_millis(2 * world.core.settings.lease_ms)).await;
+    assert_eq!(world.compute.runs(), 1, "the older one is over");
+    assert_eq!(world.read(&session).await.head.fence.generation, newer);
+    assert_eq!(
+        told(&world, &session).await,
+        told_by_then,
+        "its environment is there"
+    );
+    let id = world
+        .read(&session)
+        .await
+        .config
+        .environment
+        .expect("managed")
+        .id;
+    assert!(world.environments.held(&id).await.is_some());
+    assert!(
+        world.environments.log()[1].how.is_none(),
+        "its command goes on"
+    );
+    world.sound();
 }
 
 #[tokio::test(start_paused = true)]

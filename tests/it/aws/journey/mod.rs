@@ -91,6 +91,7 @@ over_an_account! {
         an_environment_that_dies_under_a_command_is_disconnected_until_it_is_opened_again,
         an_environment_that_can_not_be_opened_has_failed_and_says_why,
         the_environment_of_a_worker_that_died_is_disconnected,
+        a_run_that_was_fenced_leaves_the_environment_to_a_newer_one_in_its_process,
         a_worker_that_leaves_suspends_the_environment,
         files_that_are_gone_are_a_reset_and_a_new_beginning,
     }
