@@ -111,7 +111,8 @@ impl Temp {
             match rename_new(&self.path, &target) {
                 Ok(()) => {
                     self.ours = false;
-                    sync_entries(root, place, durable, &blob.sha256, true)?;
+                    // Deleted at once, it was stored all the same.
+                    let _stays = sync_entries(root, place, durable, &blob.sha256, true)?;
                     return Ok(blob);
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -157,8 +158,7 @@ pub(super) fn present(
             if !make_young(&path, &meta)? {
                 return Ok(false);
             }
-            sync_entries(root, place, durable, &blob.sha256, false)?;
-            Ok(true)
+            sync_entries(root, place, durable, &blob.sha256, false)
         }
         Ok(_) => {
             set_aside(root, place, &path, &blob.sha256)?;
@@ -182,14 +182,14 @@ fn set_aside(root: &Path, place: &Place, path: &Path, digest: &str) -> Result<()
 }
 
 /// Makes the entries on the way to a blob durable, innermost first: on a journalling file system the first sync carries the
-/// others, which then find nothing left to do.
+/// others, which then find nothing left to do. `false`: the scope was deleted meanwhile, and the blob with it.
 fn sync_entries(
     root: &Path,
     place: &Place,
     durable: &Durable,
     digest: &str,
     new: bool,
-) -> Result<(), BlobError> {
+) -> Result<bool, BlobError> {
     let file = place.file(digest);
     let shelf = place.shelf(digest);
     let above = root.parent().unwrap_or(root);
@@ -203,13 +203,26 @@ fn sync_entries(
     for (entry, dir) in chain {
         let known = durable.knows(entry);
         if !known || (new && entry == file) {
-            sync_dir(dir)?;
+            match sync_dir(dir) {
+                Ok(()) => {}
+                Err(_) if dir.starts_with(&place.owner) && is_missing(&file) => {
+                    durable.forget(&place.scope);
+                    return Ok(false);
+                }
+                Err(error) => return Err(error),
+            }
         }
         if !known {
             durable.learn(entry);
         }
     }
-    Ok(())
+    Ok(true)
+}
+
+/// Whether nothing of this name is there. What can't be looked at counts as there.
+fn is_missing(path: &Path) -> bool {
+    let looked = std::fs::symlink_metadata(path);
+    looked.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Makes a change of `dir`'s entries durable.

@@ -245,7 +245,7 @@ async fn the_sweep_removes_old_leftovers_and_spares_fresh_ones() {
 async fn a_scope_that_another_process_deletes_meanwhile_is_made_again() {
     let world = world();
     let other = LocalBlobs::new(&world.root);
-    for _ in 0..20 {
+    for _ in 0..200 {
         let (stored, deleted) = tokio::join!(world.put(b"hello"), other.delete_scope(&world.scope));
         deleted.expect("deletes");
         stored.expect("stores, before or after");
