@@ -268,14 +268,14 @@ impl Setup {
         })
     }
 
-    /// Programs that are uploaded for the processors of the workers, by their digests.
+    /// Programs that are uploaded for these processors, or for any, by their digests.
     ///
     /// # Errors
     /// AWS could not be asked.
-    pub async fn programs(&self) -> Result<Vec<String>, CliError> {
+    pub async fn programs(&self, architecture: Option<&str>) -> Result<Vec<String>, CliError> {
         let found = self.account.programs().await;
         let found = found.map_err(|fault| self.failed(&fault))?.into_iter();
-        let ours = found.filter(|one| one.architecture == self.architecture());
+        let ours = found.filter(|one| architecture.is_none_or(|for_| one.architecture == for_));
         Ok(ours.map(|one| one.sha256).collect())
     }
 

@@ -99,6 +99,14 @@ fn is_for_x86_64(lines: &[Line]) -> bool {
     images.any(|image| image.ends_with("x86_64"))
 }
 
+/// The image that instances start from, if it is none of Amazon's newest ones, which alone tell here what they are for.
+fn own_image(lines: &[Line]) -> Option<&str> {
+    let mut images = { lines.iter() }
+        .filter(|line| line.resource == FOR_WORKERS[1] && line.property == "image")
+        .filter_map(|line| line.found.as_deref());
+    images.find(|image| !image.starts_with("resolve:ssm:/aws/service/ami-amazon-linux-latest/"))
+}
+
 /// One check of each resource that is as it should be, and one of each property that is not.
 fn of_resources(lines: &[Line], agents: &Agents) -> Vec<Check> {
     lines
@@ -136,6 +144,12 @@ fn absent(resource: &'static str, name: &str, agents: &Agents) -> Check {
 
 fn deviation(line: &Line) -> Option<Check> {
     let found = line.found.as_deref().unwrap_or("not set");
+    if line.standing == Standing::Change && own_image(std::slice::from_ref(line)).is_some() {
+        let words = format!(
+            "image is {found}, one of your own: it, and which processors it is for, are not judged"
+        );
+        return Some(Check::ok(line.resource, words));
+    }
     let differs = || format!("{} is {found:?}, not {:?}", line.property, line.wanted);
     let grave = line.loses || GRAVE.contains(&(line.resource, line.property));
     let check = match line.standing {
@@ -173,8 +187,15 @@ async fn program(context: &Context, setup: &Setup, lines: &[Line], agents: &Agen
     }
     let aws = context.settings.aws.as_ref();
     let chosen = aws.and_then(|aws| aws.workers.program.as_ref());
-    match setup.programs().await {
-        Ok(found) => uploaded(NAME, &found, setup.architecture(), agents, chosen),
+    let processors = match own_image(lines) {
+        None => Some(setup.architecture()),
+        Some(_) => None,
+    };
+    match setup.programs(processors).await {
+        Ok(found) => {
+            let processors = processors.unwrap_or("any processors");
+            uploaded(NAME, &found, processors, agents, chosen)
+        }
         Err(error) => Check::from_error(NAME, &error),
     }
 }
@@ -308,6 +329,27 @@ mod tests {
             Verdict::Ok
         );
         assert_eq!(verdict(&[], &Agents::WithDaemons, None), Verdict::Warning);
+    }
+
+    #[test]
+    fn an_image_of_ones_own_is_taken_as_it_is_and_judges_no_program() {
+        let image = |image: &str| Line {
+            found: Some(image.to_owned()),
+            ..line("launch template", "image", Standing::Change)
+        };
+        let own = [image("ami-0123456789abcdef0")];
+        assert_eq!(own_image(&own), Some("ami-0123456789abcdef0"));
+        assert_eq!(verdicts(&own), [("launch template", Verdict::Ok, 0)]);
+        let amazons = [image(
+            "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-arm64",
+        )];
+        assert_eq!(own_image(&amazons), None);
+        assert_eq!(
+            verdicts(&amazons),
+            [("launch template", Verdict::Warning, 1)]
+        );
+        let absent = [line("launch template", "image", Standing::Create)];
+        assert_eq!(own_image(&absent), None);
     }
 
     #[test]

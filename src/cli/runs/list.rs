@@ -8,7 +8,7 @@ use crate::cli::compose::{self, Local};
 use crate::cli::out::{CliError, codes};
 use crate::cli::outbox;
 use crate::cli::page::{Order, PageArgs, more};
-use crate::engine::ports::RunRead;
+use crate::engine::ports::{ExecutionId, RunRead};
 
 /// Agenda entries looked at for active Runs.
 const ACTIVE_MAX: usize = 10_000;
@@ -56,6 +56,15 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
     let out = &mut context.console.out;
     out.list(&page, &page.data, |run| &run.id, || table(&page.data))?;
     more(&page, &context.console, "runs");
+    let on_machine = |run: &&RunRead| {
+        let goes_on = run.ended_ms.is_none();
+        goes_on && compose::is_on_machine(&ExecutionId(run.execution.clone()))
+    };
+    if page.data.iter().any(|run| on_machine(&run)) {
+        let note = "instances are not asked about here: whether one still exists, --machines says";
+        context.console.say.note(note);
+        context.console.say.hint("rat-things runs list --machines");
+    }
     Ok(())
 }
 

@@ -144,12 +144,17 @@ impl Account {
 
     /// What was spent so far, without what looks for work, which costs the same whatever is done.
     fn spent(&self) -> Spent {
+        self.spent_on(|purpose| purpose != Purpose::Agenda)
+    }
+
+    /// What was spent so far for these purposes, and on rows.
+    fn spent_on(&self, counts: impl Fn(Purpose) -> bool) -> Spent {
         let mut spent = Spent {
             requests: 0,
             nano_usd: self.rows.load(Ordering::Relaxed) * ROW_NANO_USD,
         };
         for (call, count) in self.place.clients.calls().counts() {
-            if call.purpose != Purpose::Agenda {
+            if counts(call.purpose) {
                 spent.requests += count;
                 spent.nano_usd += count * nano_usd(&call);
             }
@@ -270,10 +275,21 @@ async fn what_a_session_costs_in_requests_is_within_its_budget_and_does_not_grow
     seen.push((ten, account.spent().since(before)));
     // Whoever heard of the end looks once more.
     tokio::time::sleep(Duration::from_millis(500)).await;
-    let before = account.spent();
-    tokio::time::sleep(Duration::from_secs(3)).await;
+    let before = (account.spent(), account.spent_on(|_| true));
+    let began = Instant::now();
+    tokio::time::sleep(Duration::from_secs(11)).await;
     let idle = "an idle Session, in an hour";
-    seen.push((idle, account.spent().since(before)));
+    seen.push((idle, account.spent().since(before.0)));
+    // What looks for work does so again and again, so that some seconds tell of an hour.
+    let looked = account.spent_on(|_| true).since(before.1);
+    let in_an_hour =
+        |n: u64| n * 3_600_000 / u64::try_from(began.elapsed().as_millis()).unwrap_or(1);
+    let looking = Spent {
+        requests: in_an_hour(looked.requests),
+        nano_usd: in_an_hour(looked.nano_usd),
+    };
+    assert!(looking.requests > 0);
+    seen.push(("a daemon with nothing to do, in an hour", looking));
 
     account
         .send(&session, "slow", "@exec ls\n@sleep 600000")
