@@ -50,7 +50,8 @@ impl Commit<'_> {
         let held = old.lease.as_ref().map(|lease| &lease.execution.0);
         let missed = old.quarantine.as_ref().map(|q| &q.execution.0);
         if self.life.role == Role::Worker {
-            let parting = before.deleted_ms.is_some() && missed == Some(me);
+            let over = before.deleted_ms.is_some() || before.expiry.is_some();
+            let parting = over && missed == Some(me);
             if held != Some(me) && !parting {
                 broken("I4", format!("it has no lease: {old:?}"));
             }

@@ -91,9 +91,12 @@ pub fn all(world: &World, at_rest: bool) {
         } else if at_rest && head.turn.is_some() {
             broken("it does not move, and waits for nobody");
         }
-        let idle = code == "idle" || code == "no_input";
+        let expiry = head.expiry.as_ref();
+        let over = code == "expired" && expiry.is_some_and(|expiry| expiry.erased);
+        let idle = code == "idle" || code == "no_input" || over;
         if idle
             != (head.turn.is_none()
+                && expiry.is_none_or(|expiry| expiry.erased)
                 && head.fence.lease.is_none()
                 && head.fence.quarantine.is_none())
         {

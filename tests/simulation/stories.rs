@@ -129,6 +129,20 @@ pub const STORIES: &[Story] = &[
         clocks: &[],
     },
     Story {
+        name: "expiry",
+        script: &[Step::Tool { command: true }, Step::Say],
+        tell: |clients, _| expiry(clients).boxed(),
+        holds: |clients| {
+            // The Turn behind it was accepted before, so that it fails, too, unless both were quicker.
+            let (done, failed) = (TurnStatus::Completed, TurnStatus::Failed);
+            turns_are(
+                clients,
+                &[&[failed, failed], &[done, failed], &[done, done]],
+            );
+        },
+        clocks: &[],
+    },
+    Story {
         name: "delivery",
         script: &[],
         tell: |clients, _| delivery(clients).boxed(),
@@ -271,6 +285,31 @@ async fn delete(clients: Clients) {
         pause().await;
     }
     until(&clients, &session, |_| false).await;
+}
+
+/// An operator ends the environment for good while somebody works in it.
+async fn expiry(clients: Clients) {
+    let session = created(&clients, "openai_hosted", Some("hello")).await;
+    let mut next = says("and then");
+    next[0]["delivery"] = "next_turn".into();
+    surely(&clients, &session, "next", &next).await;
+    until(&clients, &session, |head| {
+        head.turn.as_ref().is_none_or(|t| t.begun)
+    })
+    .await;
+    loop {
+        let expire = async |core: &rat_things::engine::core::Core| {
+            core.expire_environment(OWNER, &session, "it is over").await
+        };
+        if let Said::Ok(_) = clients.command("expire", expire).await {
+            break;
+        }
+        pause().await;
+    }
+    until(&clients, &session, |head| {
+        head.expiry.as_ref().is_some_and(|expiry| expiry.erased)
+    })
+    .await;
 }
 
 fn notice() -> Notice {
