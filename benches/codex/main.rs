@@ -1,12 +1,9 @@
-//! What a long conversation with Codex costs: its checkpoints, and going on from one in a fresh home.
+//! What a long conversation with Codex costs, as the harness has it: each Turn has a process of its own, which goes on from what the one before kept.
 //!
 //! `cargo bench --bench codex` has 500 Turns with the real Codex (`tests/codex/install`) and a provider on loopback that answers at once;
-//! `-- --quick` has 40 and only shows that the bench works. What the rows mean is in docs/performance.md.
+//! `-- --quick` has 20 and only shows that the bench works. What the rows mean is in docs/performance.md.
 
-mod app_server;
-#[path = "../../tests/it/codex/exec.rs"]
-#[allow(dead_code, reason = "shared with the tests of the harness")]
-mod exec;
+mod engine;
 #[path = "../../tests/it/codex/installed.rs"]
 mod installed;
 #[path = "../setting.rs"]
@@ -23,191 +20,145 @@ mod stub;
 #[allow(dead_code, reason = "shared with the bench of the engine")]
 mod table;
 
-use std::collections::BTreeMap;
 use std::env;
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use rat_things::backend::harness::codex::checkpoint::{Manifest, restore, take};
-
-use app_server::AppServer;
-use exec::Home;
+use engine::{Engine, Turn};
 use stub::{Answer, Stub};
 use table::{Budget, Table};
 
-/// The Codex that is installed for tests.
-const VERSION: &str = "0.171.0";
-/// How often a conversation is gone on with; the middle one counts.
-const RESUMES: usize = 5;
+/// How often a conversation is begun anew from its Items; the middle one counts.
+const ANEW: usize = 3;
 
 fn main() -> io::Result<()> {
     let quick = env::args().any(|arg| arg == "--quick");
-    setting::runtime()?.block_on(measure(if quick { 40 } else { 500 }))
+    setting::runtime()?.block_on(measure(if quick { 20 } else { 500 }))
 }
 
-/// What one Turn's checkpoint came to.
-struct Saved {
-    bytes: usize,
-    took: Duration,
-    turn: Duration,
+/// When the model was asked.
+#[derive(Clone, Default)]
+pub struct Asked(Arc<Mutex<Vec<Instant>>>);
+
+impl Asked {
+    fn now(&self) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(Instant::now());
+    }
+
+    /// The first time since.
+    pub fn since(&self, started: Instant) -> Option<Duration> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = all.iter().find(|at| **at >= started);
+        first.map(|at| *at - started)
+    }
 }
 
 async fn measure(turns: usize) -> io::Result<()> {
     // As an agent works: a command in every Turn, and some words.
     let words =
         "It is as it was before, and nothing that was looked at has changed since. ".repeat(8);
-    let stub = Stub::playing(move |asked| match asked.input().last() {
-        Some(last) if last["role"] == "user" => {
-            let call = format!("call_{}", asked.number);
-            Answer::new().runs(&call, "uname -a; ls -la /; date")
+    let asked = Asked::default();
+    let times = asked.clone();
+    let stub = Stub::playing(move |asked| {
+        times.now();
+        match asked.input().last() {
+            Some(last) if last["role"] == "user" => {
+                let call = format!("call_{}", asked.number);
+                Answer::new().runs(&call, "uname -a; ls -la /; date")
+            }
+            _ => Answer::new().says(&words),
         }
-        _ => Answer::new().says(&words),
     })
     .await;
-    let home = Home::new(&stub.base_url);
-    let mut agent = AppServer::start(&home).await?;
-    let thread = agent.thread(&home).await?;
-    let mut saved = Vec::new();
-    let mut stored = BTreeMap::new();
-    let mut first = None;
-    let mut last: Option<Manifest> = None;
-    for number in 0..turns {
-        let started = Instant::now();
-        agent
-            .turn(&thread, &format!("Look again, for the time {number}."))
-            .await?;
-        let turn = started.elapsed();
-        let started = Instant::now();
-        let taken =
-            take(&home.path(), &thread, VERSION, last.as_ref()).map_err(io::Error::other)?;
-        let took = started.elapsed();
-        let (written, blobs) = taken.manifest.written();
-        let row = serde_json::to_vec(&(written, blobs))?.len();
-        let segments: usize = taken.new.iter().map(|segment| segment.packed.len()).sum();
-        saved.push(Saved {
-            bytes: segments + row,
-            took,
-            turn,
-        });
-        for segment in taken.new {
-            stored.insert(segment.saved.blob.sha256, segment.packed);
+    let mut engine = Engine::new(&stub.base_url, asked).await?;
+    let mut seen = Vec::new();
+    let mut anew = Vec::new();
+    for number in 1..=turns {
+        if [2, 51, turns].contains(&number) {
+            let mut some = Vec::new();
+            for _ in 0..ANEW {
+                some.push(engine.turn_anew().await?);
+            }
+            some.sort_unstable();
+            anew.push((number, some[ANEW / 2]));
         }
-        first.get_or_insert_with(|| taken.manifest.clone());
-        last = Some(taken.manifest);
+        seen.push(engine.turn(number).await?);
     }
-    agent.end().await?;
-    let (Some(first), Some(last)) = (first, last) else {
-        return Ok(());
-    };
     let table = Table::default();
     table.head();
-    report(&table, &saved, &last);
-    let (start, early) = resumed(&stub, &first, &stored, &thread).await?;
-    let (_, late) = resumed(&stub, &last, &stored, &thread).await?;
-    let beside = format!(
-        "after Turn 1: {:.0} ms; a start alone: {:.0} ms",
-        millis(early),
-        millis(start)
-    );
-    let what = format!("put back, start and resume after {turns} Turns");
-    table.row(&what, millis(late), "ms", &beside, Budget::None);
-    let grown = millis(late) / millis(early);
-    table.row("against Turn 1", grown, "×", "", Budget::None);
+    report(&table, &seen, &anew);
     table.end();
     Ok(())
 }
 
-fn report(table: &Table, saved: &[Saved], last: &Manifest) {
-    // The first Turn holds the instructions too, so it is left out.
-    let window = (saved.len() / 10).max(5);
-    let early = &saved[1..=window];
-    let late = &saved[saved.len() - window..];
-    let bytes =
-        |of: &[Saved]| of.iter().map(|saved| saved.bytes).sum::<usize>() as f64 / of.len() as f64;
-    let middle = |of: &[Saved], time: fn(&Saved) -> Duration| {
-        let mut times: Vec<Duration> = of.iter().map(time).collect();
-        times.sort_unstable();
-        millis(times[times.len() / 2])
+fn report(table: &Table, seen: &[Turn], anew: &[(usize, Duration)]) {
+    let turns = seen.len();
+    // The first Turn holds the instructions too, and goes on from nothing.
+    let window = (turns / 10).max(5);
+    let (early, late) = (&seen[1..=window], &seen[turns - window..]);
+    let mean = |of: &[Turn], bytes: fn(&Turn) -> usize| {
+        of.iter().map(bytes).sum::<usize>() as f64 / of.len() as f64 / 1_024.0
     };
-    let total: usize = saved.iter().map(|saved| saved.bytes).sum();
-    let turns = saved.len();
-    let own = last.raw_bytes() as f64 / turns as f64;
-    let beside = format!(
-        "first {window} Turns: {:.1} KiB; Codex writes {:.1} KiB",
-        bytes(early) / 1024.0,
-        own / 1024.0
-    );
-    table.row(
-        &format!("checkpoint, last {window} of {turns} Turns"),
-        bytes(late) / 1024.0,
+    let row = |what: &str, value: f64, unit: &str, beside: String| {
+        table.row(what, value, unit, &beside, Budget::None);
+    };
+    row(
+        &format!("stored for one checkpoint, last {window} of {turns} Turns"),
+        mean(late, |turn| turn.stored_bytes),
         "KiB",
-        &beside,
-        Budget::None,
+        format!(
+            "first ones: {:.1} KiB",
+            mean(early, |turn| turn.stored_bytes)
+        ),
     );
-    table.row(
-        "against the first ones",
-        bytes(late) / bytes(early),
-        "×",
-        "",
-        Budget::None,
+    row(
+        "of that, the row",
+        mean(late, |turn| turn.row_bytes),
+        "KiB",
+        format!("first ones: {:.1} KiB", mean(early, |turn| turn.row_bytes)),
     );
-    let beside = format!(
-        "{:.1} MiB as Codex has it",
-        last.raw_bytes() as f64 / 1_048_576.0
-    );
-    table.row(
+    let all: usize = seen.iter().map(|turn| turn.stored_bytes).sum();
+    let last = seen.last().map_or(0, |turn| turn.named_bytes);
+    row(
         "all checkpoints together",
-        total as f64 / 1_048_576.0,
+        all as f64 / 1_048_576.0,
         "MiB",
-        &beside,
-        Budget::None,
+        format!(
+            "what the last one names: {:.2} MiB",
+            last as f64 / 1_048_576.0
+        ),
     );
-    let beside = format!("first ones: {:.1} ms", middle(early, |saved| saved.took));
-    table.row(
-        "taking one, p50",
-        middle(late, |saved| saved.took),
+    for (number, begun) in anew {
+        let from = (number - 1).min(turns - window);
+        row(
+            &format!("from a Turn's begin to its first model call, around Turn {number}"),
+            middle(&seen[from..from + window], |turn| turn.asked),
+            "ms",
+            format!("begun anew from the Items: {:.0} ms", millis(*begun)),
+        );
+    }
+    row(
+        "from the agent's end to the checkpoint, p50",
+        middle(late, |turn| turn.taken),
         "ms",
-        &beside,
-        Budget::None,
+        format!("first ones: {:.1} ms", middle(early, |turn| turn.taken)),
     );
-    let beside = format!("first ones: {:.0} ms", middle(early, |saved| saved.turn));
-    table.row(
+    row(
         "the Turn itself, p50",
-        middle(late, |saved| saved.turn),
+        middle(late, |turn| turn.whole),
         "ms",
-        &beside,
-        Budget::None,
+        format!("first ones: {:.0} ms", middle(early, |turn| turn.whole)),
     );
+    let lost = seen.iter().filter(|turn| turn.stored_bytes == 0).count();
+    row("Turns without a checkpoint", lost as f64, "", String::new());
 }
 
-/// A start without a conversation, and one that goes on from a checkpoint: the middle one of some each.
-async fn resumed(
-    stub: &Stub,
-    manifest: &Manifest,
-    stored: &BTreeMap<String, Bytes>,
-    thread: &str,
-) -> io::Result<(Duration, Duration)> {
-    let mut starts = Vec::new();
-    let mut resumes = Vec::new();
-    for _ in 0..RESUMES {
-        let empty = Home::new(&stub.base_url);
-        let started = Instant::now();
-        let agent = AppServer::start(&empty).await?;
-        starts.push(started.elapsed());
-        agent.end().await?;
-
-        let home = Home::new(&stub.base_url);
-        let started = Instant::now();
-        restore(manifest, stored, VERSION, &home.path()).map_err(io::Error::other)?;
-        let mut agent = AppServer::start(&home).await?;
-        agent.resume(&home, thread).await?;
-        resumes.push(started.elapsed());
-        agent.end().await?;
-    }
-    starts.sort_unstable();
-    resumes.sort_unstable();
-    Ok((starts[RESUMES / 2], resumes[RESUMES / 2]))
+fn middle(of: &[Turn], time: fn(&Turn) -> Duration) -> f64 {
+    let mut times: Vec<Duration> = of.iter().map(time).collect();
+    times.sort_unstable();
+    millis(times[times.len() / 2])
 }
 
 fn millis(time: Duration) -> f64 {

@@ -18,6 +18,8 @@ mod losses;
 mod meanwhile;
 /// A Session moves to another data directory.
 mod migration;
+/// Codex' own record of a conversation, from Turn to Turn.
+mod native;
 /// The model provider itself: what it keeps, how it fails, and that Codex takes what it says.
 mod provider;
 /// What stands between an agent and its provider.

@@ -73,6 +73,7 @@ struct Witness(tokio::task::JoinHandle<Vec<Told>>);
 #[derive(Debug, PartialEq)]
 enum Told {
     Asked(Option<String>, usize),
+    Message(Value),
     Call(Value),
     Reasoning(Value),
     Usage(ModelUsage),
@@ -89,6 +90,7 @@ impl Witness {
                         thread,
                         outputs,
                         go,
+                        ..
                     } => {
                         go.send(Ok(())).expect("it waits");
                         Told::Asked(thread, outputs.len())
@@ -96,6 +98,9 @@ impl Witness {
                     FromProxy::Call { item, go, .. } => {
                         go.send(Ok(())).expect("it waits");
                         Told::Call(item["call_id"].clone())
+                    }
+                    FromProxy::Message { item, .. } => {
+                        Told::Message(item["content"][0]["text"].clone())
                     }
                     FromProxy::Reasoning { item, .. } => {
                         Told::Reasoning(item["encrypted_content"].clone())
@@ -112,6 +117,13 @@ impl Witness {
     async fn all(self, admission: Admission) -> Vec<Told> {
         drop(admission);
         self.0.await.expect("it only listens")
+    }
+
+    /// All but what the model said.
+    async fn all_but_words(self, admission: Admission) -> Vec<Told> {
+        let mut all = self.all(admission).await;
+        all.retain(|told| !matches!(told, Told::Message(_)));
+        all
     }
 }
 
@@ -153,6 +165,7 @@ async fn the_real_codex_works_with_a_token_and_never_meets_the_key() {
             Told::Call("call_1".into()),
             usage([10, 2, 3, 1]),
             asked(1),
+            Told::Message("done".into()),
             usage([20, 8, 5, 0]),
         ]
     );
@@ -213,6 +226,8 @@ async fn a_call_is_held_back_until_it_is_recorded() {
             ask(&proxy, admission.token(), &nothing),
             allowed(&mut from, 0)
         );
+        let said = from.recv().await;
+        assert!(matches!(said, Some(FromProxy::Message { .. })), "{said:?}");
         let go = match from.recv().await.expect("it is told") {
             FromProxy::Call { item, go, thread } => {
                 assert_eq!(thread.as_deref(), Some("thread-1"));
@@ -338,7 +353,7 @@ async fn a_spent_budget_refuses_the_next_call_and_says_so() {
         assert_eq!(text.contains("usage_limit_exceeded"), status == 400);
     }
     assert_eq!(stub.requests().len(), 2);
-    let told = witness.all(admission).await;
+    let told = witness.all_but_words(admission).await;
     let spent = Told::Failed("usage_limit_exceeded".to_owned());
     assert_eq!(told.iter().filter(|told| **told == spent).count(), 2);
 }
@@ -376,7 +391,7 @@ async fn every_way_in_which_a_provider_fails_is_told_and_never_shows_the_key() {
         }
         let text = String::from_utf8_lossy(&text).into_owned();
         assert!(!text.contains(REAL_KEY), "case {number}: {text}");
-        let told = witness.all(admission).await;
+        let told = witness.all_but_words(admission).await;
         let failed = Told::Failed(code.to_owned());
         assert_eq!(told.last(), Some(&failed), "case {number}: {text}");
     }
@@ -391,7 +406,7 @@ async fn a_provider_that_is_not_there_is_told_as_such() {
     let witness = Witness::new(from);
     let response = ask(&proxy, admission.token(), &nothing()).await;
     assert_eq!(response.status(), 503);
-    let told = witness.all(admission).await;
+    let told = witness.all_but_words(admission).await;
     assert_eq!(
         told,
         [asked(0), Told::Failed("connection_failed".to_owned())]
@@ -450,7 +465,7 @@ async fn broken_clients_are_answered_or_dropped_and_the_next_one_is_served() {
             .is_ok_and(|text| text.contains("hello"))
     );
     assert_eq!(stub.requests().len(), 1);
-    let told = witness.all(admission).await;
+    let told = witness.all_but_words(admission).await;
     assert_eq!(told, [asked(0), usage([100, 0, 10, 0])]);
 }
 

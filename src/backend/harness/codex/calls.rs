@@ -36,6 +36,11 @@ impl Calls {
         self.0.push(call);
     }
 
+    /// The ids of all of them, as Codex knows them.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|call| call.id.as_str())
+    }
+
     /// The newest call of this id.
     pub fn of(&self, id: &str) -> Option<&Call> {
         self.0.iter().rev().find(|call| call.id == id)

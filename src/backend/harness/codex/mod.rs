@@ -2,16 +2,16 @@
 //!
 //! Documented for operators in `docs/codex.md`. In reading order: `program` finds the binary, `ready` says whether it can be started, `config` and `home` make a directory for
 //! one process, `process` starts it in an `enclosure` whose PID 1 is the [`warden`] and ends it, `rpc` speaks with it, `setup` says what it is told of the Agent and of the past, `turn`
-//! drives one Turn through as many processes as it takes, `talk` is the conversation with one of them and `seen` what is made of its news;
+//! drives one Turn through as many processes as it takes, `talk` is the conversation with one of them, `seen` what is made of its news and `witness` what of its talk with the model;
 //! `children` are the agents that the agent starts, `delegating` is what it does to them; `calls` keeps count of what the model asked for, `story` of what happened, and `failure` reads what the provider refused. [`exec`] is
-//! where the agent's commands go, [`proxy`] where its model requests go, and [`checkpoint`] saves what a process keeps.
+//! where the agent's commands go, [`proxy`] where its model requests go, and [`checkpoint`] saves what a process keeps, which `native` puts before the next one.
 //! `mcp` stands between it and the Agent's MCP servers.
 //!
 //! Codex never runs a command itself: it has no local environment. The only one that it knows is [`exec`], which asks the engine to record an effect
 //! before it happens and then runs it in the Session's own environment. So a command is isolated, recorded, cancelled and recovered
 //! exactly as with any other harness, and a killed app-server takes nothing with it that we do not know.
 //!
-//! The surprising part: a process is fed from what the engine recorded. What it keeps itself is a directory that may vanish at any moment.
+//! The surprising part: what the engine recorded is enough to feed a process. What Codex keeps itself is a cache, in a directory that may vanish at any moment.
 
 mod calls;
 pub mod checkpoint;
@@ -23,6 +23,7 @@ pub mod exec;
 mod failure;
 mod home;
 mod mcp;
+mod native;
 mod process;
 mod program;
 pub mod proxy;
@@ -34,6 +35,7 @@ mod story;
 mod talk;
 mod turn;
 pub mod warden;
+mod witness;
 
 use std::path::PathBuf;
 
@@ -44,7 +46,7 @@ pub use self::program::{NoProgram, PINNED, Program};
 use self::proxy::ModelProxy;
 use self::ready::Known;
 pub use self::ready::NotReady;
-use crate::api::TurnErrorCode;
+use crate::api::{SessionAgent, TurnErrorCode};
 use crate::backend::model::http::HttpOptions;
 use crate::engine::ports::{Harness, HarnessProgram, Isolation, TurnEnd, TurnLink, TurnTask};
 
@@ -144,7 +146,11 @@ impl Harness for CodexHarness {
     }
 
     fn name(&self) -> &'static str {
-        "codex"
+        native::HARNESS
+    }
+
+    fn keeps_checkpoints(&self, agent: &SessionAgent) -> bool {
+        !setup::is_told_all(agent)
     }
 
     fn useful_past_bytes(&self) -> usize {

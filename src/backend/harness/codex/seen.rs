@@ -106,7 +106,10 @@ impl Turn<'_> {
         match method {
             "rawResponseItem/completed" => self.raw_item(talk, params["item"].take()).await?,
             "rawResponse/completed" => self.response_complete(talk).await?,
-            "item/completed" => self.item_complete(talk, &params["item"]).await?,
+            "item/completed" => {
+                self.item_complete(talk, &params["item"]).await?;
+                talk.witness.told(&params["item"]);
+            }
             "turn/completed" => return self.turn_complete(talk, &params["turn"]).await,
             "error" if params["willRetry"] == true => {
                 // What was read of an answer that broke off is asked for again.
@@ -123,7 +126,7 @@ impl Turn<'_> {
     }
 
     /// An item as the model wrote it, or as the model is given it.
-    async fn raw_item(&mut self, talk: &mut Talk, mut item: Value) -> Result<(), Halt> {
+    pub(super) async fn raw_item(&mut self, talk: &mut Talk, mut item: Value) -> Result<(), Halt> {
         match item["type"].as_str().unwrap_or_default() {
             "reasoning" => {
                 if let Some(fields) = item.as_object_mut() {
@@ -466,7 +469,7 @@ impl Turn<'_> {
         .await
     }
 
-    async fn response_complete(&mut self, talk: &mut Talk) -> Result<(), Halt> {
+    pub(super) async fn response_complete(&mut self, talk: &mut Talk) -> Result<(), Halt> {
         self.tell_held(talk, FINAL).await?;
         talk.response_complete = true;
         Ok(())

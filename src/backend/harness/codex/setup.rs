@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::config::{PROVIDER, WORKSPACE};
+use super::config::{ENVIRONMENT, PROVIDER, WORKSPACE};
 use super::delegating::NAMESPACE;
 use crate::api::{
     AgentTool, FunctionTool, MultiAgentConfig, ServiceTier, SessionAgent, TextFormat, Verbosity,
     WebSearchTool,
 };
+use crate::engine::ids::sha256_hex;
 use crate::engine::ports::Feed;
 use crate::engine::subagent::MAX_OPEN_SUBAGENTS;
 
@@ -22,6 +23,8 @@ pub struct Setup {
     functions: BTreeMap<String, bool>,
     /// It may start other agents.
     delegates: bool,
+    /// See [`is_told_all`].
+    is_told_all: bool,
     /// Labels of its MCP servers.
     servers: Vec<String>,
     thread: Value,
@@ -77,7 +80,7 @@ impl Setup {
             "approvalPolicy": "never",
             // Every command goes to the Session's environment, which isolates it; Codex has nowhere else to run one.
             "sandbox": "danger-full-access",
-            "experimentalRawEvents": true,
+            "experimentalRawEvents": is_told_all(agent),
             "config": config,
             "dynamicTools": tools,
         });
@@ -97,6 +100,7 @@ impl Setup {
         Setup {
             functions,
             delegates: agent.multi_agent.enabled,
+            is_told_all: is_told_all(agent),
             servers,
             thread,
             turn,
@@ -113,6 +117,60 @@ impl Setup {
         provider["base_url"] = base_url.into();
         provider["experimental_bearer_token"] = token.into();
         thread
+    }
+
+    /// Parameters of `thread/resume`, which are all those of its beginning that can be told again.
+    pub fn resumed(
+        &self,
+        id: &str,
+        base_url: &str,
+        token: &str,
+        more: Map<String, Value>,
+    ) -> Value {
+        let mut thread = self.thread(base_url, token, more);
+        if let Some(fields) = thread.as_object_mut() {
+            fields.remove("dynamicTools");
+            fields.remove("experimentalRawEvents");
+        }
+        thread["threadId"] = id.into();
+        thread["excludeTurns"] = true.into();
+        thread
+    }
+
+    /// Names all that a thread is begun with, but for the endpoint.
+    pub fn digest(&self) -> String {
+        sha256_hex(self.thread.to_string().as_bytes())
+    }
+
+    /// What of a thread that is gone on with is not as it was asked for; `None`: all of it is.
+    pub fn differs(
+        &self,
+        asked: &Value,
+        reply: &Value,
+        has_environment: bool,
+    ) -> Option<&'static str> {
+        let environments = reply["thread"]["environments"].as_array();
+        let environments = environments.into_iter().flatten();
+        let environments: Vec<&Value> = environments.map(|one| &one["environmentId"]).collect();
+        let expected: &[&str] = if has_environment { &[ENVIRONMENT] } else { &[] };
+        [
+            ("id", reply["thread"]["id"] == asked["threadId"]),
+            ("model", reply["model"] == asked["model"]),
+            (
+                "model provider",
+                reply["modelProvider"] == asked["modelProvider"],
+            ),
+            ("directory", reply["cwd"] == asked["cwd"]),
+            (
+                "approval policy",
+                reply["approvalPolicy"] == asked["approvalPolicy"],
+            ),
+            // The same in the words of the answer.
+            ("sandbox", reply["sandbox"]["type"] == "dangerFullAccess"),
+            ("environments", environments == expected),
+        ]
+        .into_iter()
+        .find_map(|(what, is_so)| (!is_so).then_some(what))
     }
 
     /// Parameters of `turn/start`: a message, or none to go on with what is there.
@@ -132,6 +190,11 @@ impl Setup {
     /// Whether the agent may start others.
     pub fn delegates(&self) -> bool {
         self.delegates
+    }
+
+    /// Whether Codex is asked to tell all of what passes between it and its model.
+    pub fn is_told_all(&self) -> bool {
+        self.is_told_all
     }
 
     /// The MCP server and its tool that a call of this name is for, as far as the name says.
@@ -166,6 +229,14 @@ impl Setup {
     }
 }
 
+/// Whether the Agent has what is followed through Codex' own words about it alone: other agents, servers, searches. Of a thread that is gone on with it would not tell
+/// them, so each Turn of such an Agent begins a thread.
+pub fn is_told_all(agent: &SessionAgent) -> bool {
+    let mut tools = agent.tools.iter();
+    let is_told = |tool: &AgentTool| matches!(tool, AgentTool::Mcp(_) | AgentTool::WebSearch(_));
+    agent.multi_agent.enabled || tools.any(is_told)
+}
+
 /// Parameters of `turn/steer`.
 pub fn steer(thread: &str, turn: &str, message: &Feed) -> Value {
     json!({
@@ -194,7 +265,7 @@ pub fn answer_of(client_id: &Value) -> Option<&str> {
 }
 
 /// How a message is called, so that it is known again.
-fn client_id(input: u64) -> String {
+pub fn client_id(input: u64) -> String {
     format!("input-{input}")
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::setup;
-use crate::backend::harness::responses::{Input, Log};
+use crate::backend::harness::responses::{Input, Log, call_id};
 use crate::engine::ports::{Feed, FunctionAnswer, Past, PastEntry};
 
 /// The phase of a message that ends the Turn.
@@ -83,6 +83,23 @@ impl Story {
         setup::items(written.collect())
     }
 
+    /// What is at these places of the past, and all that happened since, as the model's items, of at most about `budget_bytes`.
+    pub fn later(&self, places: &[usize], budget_bytes: usize) -> Vec<Value> {
+        let entries = places.iter();
+        let later = entries.filter_map(|at| PastEntry::of(&self.history, *at));
+        let later = Story {
+            history: Arc::default(),
+            since: later.chain(self.since.iter().cloned()).collect(),
+            waiting: Vec::new(),
+        };
+        later.items(budget_bytes)
+    }
+
+    /// The call that is recorded under this id.
+    pub fn call(&self, id: &str) -> Option<&Past> {
+        self.past().rev().find(|past| call_id(past) == Some(id))
+    }
+
     /// Whether the agent has nothing more to do.
     pub fn is_answered(&self) -> bool {
         matches!(
@@ -112,16 +129,7 @@ impl Story {
 
     /// Whether a call of the Session has this id.
     pub fn is_used(&self, id: &str) -> bool {
-        self.past().rev().any(|past| match past {
-            Past::Tool { call_id, .. }
-            | Past::Function { call_id, .. }
-            | Past::Background { call_id, .. } => call_id == id,
-            Past::User { .. }
-            | Past::Assistant { .. }
-            | Past::Reasoning { .. }
-            | Past::WebSearch { .. }
-            | Past::Answered { .. } => false,
-        })
+        self.call(id).is_some()
     }
 
     /// Whether the agent ever called a tool of its harness by this name.
@@ -166,5 +174,22 @@ mod tests {
             .map(|item| &item["content"][0]["text"])
             .collect();
         assert_eq!(texts, ["m1", "m2"]);
+    }
+
+    #[test]
+    fn what_came_later_is_told_alone() {
+        let user = |text: &str| Past::User {
+            content: vec![json!({"type": "input_text", "text": text})],
+        };
+        let history = Arc::new(vec![user("a"), user("b"), user("c")]);
+        let mut story = Story::new(history, Vec::new());
+        story.add(user("d"));
+        let texts = |places: &[usize]| {
+            let items = story.later(places, 1 << 20);
+            let texts = items.iter().map(|item| item["content"][0]["text"].clone());
+            texts.collect::<Vec<_>>()
+        };
+        assert_eq!(texts(&[1]), ["b", "d"]);
+        assert_eq!(texts(&[]), ["d"]);
     }
 }

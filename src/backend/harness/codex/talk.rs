@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::calls::{Call, Calls, Stage};
@@ -20,16 +20,17 @@ use super::rpc::{Incoming, RpcError};
 use super::setup;
 use super::story;
 use super::turn::{Halt, Turn, failed};
+use super::witness::Witness;
 use crate::api::TurnErrorCode;
 use crate::backend::harness::responses::patch;
-use crate::engine::ports::{Claim, Fenced, ModelError, Observation, Past, Steer, TurnEnd};
+use crate::engine::ports::{Claim, ModelError, Past, Steer, TurnEnd};
 use crate::engine::weight::json_bytes;
 
 /// How long an effect may be asked for before the model's call for it is known. Both come from Codex at the same time, on two ways.
 const UNCALLED: Duration = Duration::from_secs(5);
 
-/// How long the model may be told the end of a call before we are. Codex says it first to us, on another way.
-const UNTOLD: Duration = Duration::from_secs(5);
+/// Silence after which something that waits for Codex is looked at again.
+const LATE: Duration = Duration::from_secs(1);
 
 /// Silence after which nothing more comes of a response whose function the client must answer first.
 const QUIET: Duration = Duration::from_millis(500);
@@ -51,8 +52,7 @@ pub struct Talk {
     pub(super) refused: Option<ModelError>,
     /// Effects that wait, and since when.
     queue: VecDeque<(Gate, Instant)>,
-    /// Requests to the model that wait, and since when.
-    asks: VecDeque<(Ask, Instant)>,
+    pub(super) witness: Witness,
     /// Calls ended, and it is not known that they are recorded.
     pub(super) unrecorded_ends: bool,
     pub(super) thread: String,
@@ -70,13 +70,6 @@ pub struct Talk {
     /// About the history that the process was given.
     pub(super) sent_bytes: usize,
     last_event: Instant,
-}
-
-/// A request to the model that is held back.
-struct Ask {
-    /// The calls whose ends it tells.
-    calls: Vec<String>,
-    go: oneshot::Sender<Result<(), Fenced>>,
 }
 
 /// What happens next in a conversation.
@@ -107,7 +100,7 @@ impl Talk {
             from_proxy,
             refused: None,
             queue: VecDeque::new(),
-            asks: VecDeque::new(),
+            witness: Witness::default(),
             unrecorded_ends: false,
             thread: String::new(),
             codex_turn: String::new(),
@@ -133,7 +126,7 @@ impl Talk {
         let patience = match (self.awaits_client, self.queue.is_empty()) {
             (true, _) => QUIET,
             (false, false) => UNCALLED,
-            (false, true) if !self.asks.is_empty() => UNTOLD,
+            (false, true) if !self.witness.is_idle() => LATE,
             (false, true) => SILENT,
         };
         self.last_event + patience
@@ -147,10 +140,11 @@ impl Turn<'_> {
         talk: &mut Talk,
         thread: Value,
     ) -> Result<TurnEnd, Halt> {
+        let stop = self.stop.clone();
         tokio::select! {
             biased;
-            end = self.stop.cancelled() => return Err(Halt::End(end)),
-            begun = begin(&mut talk.server, thread, &talk.mcp) => talk.thread = begun?,
+            end = stop.cancelled() => return Err(Halt::End(end)),
+            begun = self.begin(talk, thread) => begun?,
         }
         self.feed(talk).await?;
         let mut leaving = false;
@@ -159,7 +153,7 @@ impl Turn<'_> {
                 return Ok(TurnEnd::Left);
             }
             self.pass_gates(talk).await?;
-            self.pass_asks(talk).await?;
+            self.pass_model(talk).await?;
             let stop = self.stop.clone();
             let asked = async {
                 match leaving {
@@ -199,9 +193,44 @@ impl Turn<'_> {
         }
     }
 
+    /// Greets the process and has it begin a thread, or go on with the one that was put into its home.
+    async fn begin(&mut self, talk: &mut Talk, thread: Value) -> Result<(), Halt> {
+        greet(&mut talk.server).await?;
+        if self.native.is_none() {
+            let started = talk.server.rpc.ask("thread/start", thread).await;
+            let started = started.map_err(|error| not_started(error, &talk.mcp))?;
+            talk.thread = text(&started["thread"]["id"])?;
+            return Ok(());
+        }
+        let resumed = talk.server.rpc.ask("thread/resume", thread.clone()).await;
+        let resumed = self.unless_refused(resumed)?;
+        let has_environment = talk.place.is_some();
+        if let Some(what) = self.setup.differs(&thread, &resumed, has_environment) {
+            return Err(self.not_native(&format!("its {what} is not what was asked for")));
+        }
+        talk.thread = text(&resumed["thread"]["id"])?;
+        Ok(())
+    }
+
+    /// What Codex answered; if it refused to go on with its own record, another process begins anew.
+    fn unless_refused(&mut self, answer: Result<Value, RpcError>) -> Result<Value, Halt> {
+        match answer {
+            Err(RpcError::Refused { refusal, .. }) if self.native.is_some() => {
+                Err(self.not_native(&refusal.message))
+            }
+            answer => Ok(answer?),
+        }
+    }
+
     /// Gives the process the story so far, and the messages that wait.
     async fn feed(&mut self, talk: &mut Talk) -> Result<(), Halt> {
-        let items = self.story.items(self.budget_bytes);
+        let items = match &self.native {
+            None => self.story.items(self.budget_bytes),
+            Some(native) => match native.missing(&self.story, self.budget_bytes) {
+                Some(missing) => missing,
+                None => return Err(self.not_native("what is missing can't be told")),
+            },
+        };
         let mut items = self.setup.in_namespaces(items);
         talk.sent_bytes = items.iter().map(json_bytes).sum();
         // A turn begins with one message. All are confirmed with that one, which is the last.
@@ -217,39 +246,14 @@ impl Turn<'_> {
         items.extend(self.note_of_children());
         if !items.is_empty() {
             let params = json!({"threadId": talk.thread, "items": items});
-            talk.server.rpc.ask("thread/inject_items", params).await?;
+            let told = talk.server.rpc.ask("thread/inject_items", params).await;
+            self.unless_refused(told)?;
         }
+        talk.witness = Witness::new(last.is_some(), self.setup.is_told_all());
         let params = self.setup.turn(&talk.thread, last.as_ref());
         let begun = talk.server.rpc.ask("turn/start", params).await?;
         talk.codex_turn = text(&begun["turn"]["id"])?;
         talk.last_event = Instant::now();
-        Ok(())
-    }
-
-    /// What passed between Codex and its model.
-    async fn model(&mut self, talk: &mut Talk, model: FromProxy) -> Result<(), Halt> {
-        match model {
-            FromProxy::Asked { outputs, go, .. } => {
-                talk.refused = None;
-                let ids = outputs
-                    .iter()
-                    .filter_map(|output| output["call_id"].as_str());
-                let calls = ids.map(str::to_owned).collect();
-                talk.asks.push_back((Ask { calls, go }, Instant::now()));
-            }
-            FromProxy::Call { go, .. } => {
-                // Effects are recorded where they happen (`pass_gates`); here there is nothing to hold back.
-                let _ = go.send(Ok(()));
-            }
-            // Codex tells the same.
-            FromProxy::Reasoning { .. } => {}
-            FromProxy::Usage { thread, usage } => {
-                self.model_calls += 1;
-                let spent = Observation::ModelCall(usage);
-                self.spent(talk, thread.as_deref(), spent).await?;
-            }
-            FromProxy::Failed(error) => talk.refused = Some(error),
-        }
         Ok(())
     }
 
@@ -272,7 +276,7 @@ impl Turn<'_> {
                     answer: answer.clone(),
                 });
                 let params = setup::late_answer(&talk.thread, &talk.codex_turn, &call_id, &said);
-                self.story.answered(call_id.clone(), name, answer);
+                self.answered(call_id.clone(), name, answer);
                 talk.untaken_answers.insert(call_id);
                 params
             }
@@ -329,28 +333,6 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Lets requests to the model pass as soon as the ends that they tell are recorded: a worker that is lost after the model was told
-    /// how a call ended leaves none of which nobody knows that.
-    async fn pass_asks(&mut self, talk: &mut Talk) -> Result<(), Halt> {
-        let mut at = 0;
-        while let Some((ask, since)) = talk.asks.get(at) {
-            // Another agent of the process may be the one that asks next.
-            if ask.calls.iter().any(|id| talk.is_open(id)) && since.elapsed() < UNTOLD {
-                at += 1;
-                continue;
-            }
-            if talk.unrecorded_ends {
-                self.link.recorded().await?;
-                talk.unrecorded_ends = false;
-            }
-            if let Some((ask, _)) = talk.asks.remove(at) {
-                // Whoever asked may be gone.
-                let _ = ask.go.send(Ok(()));
-            }
-        }
-        Ok(())
-    }
-
     /// Nothing happened for a while.
     fn look(&mut self, talk: &mut Talk) -> Result<(), Halt> {
         if talk.is_acting() || (talk.awaits_client && talk.children.are_working()) {
@@ -358,7 +340,11 @@ impl Turn<'_> {
             talk.last_event = Instant::now();
             return Ok(());
         }
-        if talk.awaits_client && talk.response_complete && talk.queue.is_empty() {
+        if talk.awaits_client
+            && talk.response_complete
+            && talk.queue.is_empty()
+            && talk.witness.is_idle()
+        {
             return Err(Halt::End(TurnEnd::Waiting));
         }
         if talk.last_event.elapsed() >= SILENT {
@@ -381,8 +367,8 @@ impl Turn<'_> {
     }
 }
 
-/// Greets a process and has it start a thread, whose id it answers.
-async fn begin(server: &mut AppServer, thread: Value, mcp: &Mcp) -> Result<String, Halt> {
+/// Greets a process.
+async fn greet(server: &mut AppServer) -> Result<(), Halt> {
     let greeting = json!({
         "clientInfo": {"name": "rat-things", "title": null, "version": env!("CARGO_PKG_VERSION")},
         "capabilities": {"experimentalApi": true, "requestAttestation": false},
@@ -396,10 +382,7 @@ async fn begin(server: &mut AppServer, thread: Value, mcp: &Mcp) -> Result<Strin
             format!("Codex is version {version:?}, and this harness speaks with {PINNED} only");
         return Err(failed(TurnErrorCode::ExecutorVersionIncompatible, message));
     }
-    server.rpc.tell("initialized").await?;
-    let started = server.rpc.ask("thread/start", thread).await;
-    let started = started.map_err(|error| not_started(error, mcp))?;
-    text(&started["thread"]["id"])
+    Ok(server.rpc.tell("initialized").await?)
 }
 
 /// A thread that was not started. If that is because of an MCP server that the Agent requires, this says so.

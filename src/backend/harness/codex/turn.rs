@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use super::Options;
 use super::exec::{Bounds, Place};
+use super::home::Home;
 use super::mcp::http::Relay;
 use super::mcp::reach::{Clients, Policy};
 use super::mcp::{self, Mcp};
+use super::native::{self, Native};
 use super::process::AppServer;
 use super::proxy::{Budget, ModelProxy};
 use super::ready::{Known, NotReady, Ready, ready};
@@ -19,7 +21,7 @@ use crate::api::{CallStatus, TurnErrorCode};
 use crate::backend::harness::responses::{OUTCOME_UNKNOWN, Stop};
 use crate::backend::local::sandbox::proxy::Reach;
 use crate::engine::ports::{
-    Environment, Fenced, Observation, Steer, ToolEnd, TurnEnd, TurnLink, TurnTask,
+    Environment, Fenced, FunctionAnswer, Observation, Steer, ToolEnd, TurnEnd, TurnLink, TurnTask,
 };
 
 /// Processes in a row that may be lost without anything having come of them.
@@ -46,6 +48,10 @@ pub struct Turn<'a> {
     pub(super) stop: Stop,
     pub(super) turn: String,
     pub(super) story: Story,
+    /// Codex' own record, if there is one and it was of use so far.
+    pub(super) native: Option<Native>,
+    /// Late answers that were handed over.
+    answers: usize,
     pub(super) model_calls: u32,
     pub(super) budget_bytes: usize,
     /// Counts what came of the processes.
@@ -103,12 +109,29 @@ impl<'a> Turn<'a> {
         task: TurnTask,
         link: TurnLink,
     ) -> Turn<'a> {
+        let setup = Setup::new(&task.agent, options.model_retries);
+        let read = |saved| Native::read(saved, &setup.digest());
+        let saved = task.checkpoint.filter(|_| !setup.is_told_all());
+        let native = match saved.map(read) {
+            Some(Ok(native)) => Some(native),
+            Some(Err(why)) => {
+                tracing::warn!(
+                    turn = task.turn,
+                    why,
+                    "Codex' own record is not gone on with"
+                );
+                None
+            }
+            None => None,
+        };
         Turn {
             options,
             known,
             proxy,
             session: task.session,
-            setup: Setup::new(&task.agent, options.model_retries),
+            setup,
+            native,
+            answers: 0,
             model: task.agent.model.clone(),
             environment: task.environment,
             servers: mcp::of_agent(&task.agent, &task.tool_secrets),
@@ -141,6 +164,10 @@ impl<'a> Turn<'a> {
                 losses + 1
             };
             tracing::warn!(turn = self.turn, why, losses, "lost a Codex process");
+            if self.progress == before {
+                // Nobody knows what was in its way.
+                self.native = None;
+            }
             if losses >= LOSSES {
                 let message = format!("Codex ended {LOSSES} times in a row: {why}");
                 return TurnEnd::Failed {
@@ -174,8 +201,14 @@ impl<'a> Turn<'a> {
                 call_id,
                 name,
                 answer,
-            } => self.story.answered(call_id, name, answer),
+            } => self.answered(call_id, name, answer),
         }
+    }
+
+    /// The client answered a call that the agent did not wait for.
+    pub(super) fn answered(&mut self, call_id: String, name: String, answer: FunctionAnswer) {
+        self.answers += 1;
+        self.story.answered(call_id, name, answer);
     }
 
     /// How the Turn ends when the agent has nothing more to do.
@@ -196,6 +229,11 @@ impl<'a> Turn<'a> {
             info,
         } = ready(self.options, self.known, &self.model, has_environment).await?;
         self.saw(Observation::DrivenBy(info)).await?;
+        if let Some(native) = &self.native
+            && let Err(why) = native.put_back(home.path()).await
+        {
+            return Err(self.not_native(&why));
+        }
         let (gates, asked) = tokio::sync::mpsc::channel(16);
         let servers = self.servers.clone();
         let servers = servers.map_err(|why| failed(TurnErrorCode::InvalidRequest, why))?;
@@ -227,7 +265,13 @@ impl<'a> Turn<'a> {
         let tool_timeout_s = self.options.command_timeout_ms / 1_000;
         let servers = mcp::config(&mcp.servers, endpoint, tool_timeout_s);
         let (base_url, token) = (self.proxy.base_url(), admission.token());
-        let thread = self.setup.thread(&base_url, token, servers);
+        let thread = match &self.native {
+            Some(native) => {
+                let id = native.thread();
+                self.setup.resumed(id, &base_url, token, servers)
+            }
+            None => self.setup.thread(&base_url, token, servers),
+        };
         let mut talk = Talk::new(server, place, mcp, asked, from_proxy);
         let end = self.converse(&mut talk, thread).await;
         // First its model is taken away, so that nothing is spent on an answer that nobody hears.
@@ -247,9 +291,47 @@ impl<'a> Turn<'a> {
         let closed = self.close_calls(&mut talk, &end).await;
         over_http.end();
         closed?;
+        self.keep(&mut talk, &home, &end).await?;
         // Not before: it has the socket that commands are asked for on.
         drop(home);
         end
+    }
+
+    /// Hands over what Codex wrote down, where it is known what that stands for.
+    async fn keep(
+        &mut self,
+        talk: &mut Talk,
+        home: &Home,
+        end: &Result<TurnEnd, Halt>,
+    ) -> Result<(), Halt> {
+        let (Ok(end) | Err(Halt::End(end))) = end else {
+            return Ok(());
+        };
+        let is_whole = matches!(end, TurnEnd::Completed | TurnEnd::Waiting | TurnEnd::Left);
+        if !is_whole || self.setup.is_told_all() {
+            return Ok(());
+        }
+        let (home, before) = (home.path().to_owned(), self.native.as_ref());
+        let setup = self.setup.digest();
+        let taken = native::take(home, talk, before, &self.story, &setup, self.answers).await;
+        match taken {
+            Ok(taken) => self.saw(Observation::Checkpoint(Box::new(taken))).await,
+            Err(why) => {
+                tracing::debug!(turn = self.turn, why, "Codex' own record is not kept");
+                Ok(())
+            }
+        }
+    }
+
+    /// Codex' own record is of no use: another process begins anew from what was recorded.
+    pub(super) fn not_native(&mut self, why: &str) -> Halt {
+        tracing::warn!(
+            turn = self.turn,
+            why,
+            "Codex' own record is not gone on with"
+        );
+        self.native = None;
+        Halt::Again
     }
 
     /// Nothing of this process goes on when it is gone, but for a command whose end the next one is told.
@@ -310,6 +392,9 @@ impl<'a> Turn<'a> {
 
     /// Whether a shorter history can be tried.
     pub(super) fn shorten(&mut self, sent_bytes: usize) -> bool {
+        if self.native.take().is_some() {
+            return true;
+        }
         self.budget_bytes = self.budget_bytes.min(sent_bytes) / 2;
         self.budget_bytes >= HISTORY_LEAST_BYTES
     }

@@ -25,7 +25,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
-pub(super) use self::input::{CALLED, Input, Log};
+pub(super) use self::input::{CALLED, Input, Log, call_id};
 pub use self::input::{LATE_RESULT, OUTCOME_UNKNOWN};
 pub(super) use self::outcome::{command as ended_command, environment as ended_trouble};
 pub use self::retry::Retry;

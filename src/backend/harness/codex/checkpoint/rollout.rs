@@ -76,7 +76,7 @@ pub struct OpenCall {
 /// What some lines say of a conversation, as far as it can be compared with what was seen of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
-    /// Ids of the model's messages and reasoning of the turn that was asked for.
+    /// Ids of the model's messages and reasoning of the turn that was asked for, since the history was shortened last.
     pub words: BTreeSet<String>,
     /// Ids of its calls of that turn.
     pub calls: BTreeSet<String>,
@@ -114,8 +114,11 @@ impl Lines {
                 let item = event.ok().and_then(|event| event.item);
                 self.messages.extend(item.and_then(|item| item.client_id));
             }
-            // What was before is not told any more.
-            "compacted" => self.open.clear(),
+            // What was before is not told any more, nor what it was shortened by.
+            "compacted" => {
+                self.open.clear();
+                self.words.clear();
+            }
             _ => {}
         }
     }
@@ -265,6 +268,7 @@ mod tests {
         };
         assert_eq!(read, expect);
         let shortened = lines + "{\"type\":\"compacted\",\"payload\":{}}\n";
-        assert_eq!(Lines::read(shortened.as_bytes(), "t1", Vec::new()).open, []);
+        let read = Lines::read(shortened.as_bytes(), "t1", Vec::new());
+        assert_eq!((read.open, read.words), (Vec::new(), set(&[])));
     }
 }

@@ -32,6 +32,10 @@ pub enum FromProxy {
         thread: Option<String>,
         /// What of the request's input tells the model how its calls ended, oldest first.
         outputs: Vec<Value>,
+        /// Messages of the user in it, and what the agent tells in their place.
+        messages: usize,
+        /// It is about the conversation and no part of it: the agent has its history shortened.
+        is_aside: bool,
         /// Whether the model may be asked.
         go: oneshot::Sender<Result<(), Fenced>>,
     },
@@ -43,6 +47,13 @@ pub enum FromProxy {
         item: Value,
         /// Whether the agent may see it.
         go: oneshot::Sender<Result<(), Fenced>>,
+    },
+    /// The model wrote a message.
+    Message {
+        /// The conversation.
+        thread: Option<String>,
+        /// The finished output item.
+        item: Value,
     },
     /// The model reasoned.
     Reasoning {

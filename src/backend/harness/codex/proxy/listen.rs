@@ -12,7 +12,6 @@ use axum::response::Response;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinSet;
@@ -120,14 +119,19 @@ async fn relayed(
     body: Body,
 ) -> Result<Response, Refusal> {
     let body = read(body).await?;
-    let outputs = request::outputs(&body).ok_or(Refusal::NoRequest)?;
+    let told = request::told(&body).ok_or(Refusal::NoRequest)?;
     if !pass.spend() {
         return Ok(refused(pass, &answer::spent(), None).await);
     }
     let thread = request::thread(&parts.headers);
-    leave(pass, thread.clone(), outputs)
-        .await
-        .map_err(|Fenced| Refusal::Ended)?;
+    leave(
+        pass,
+        thread.clone(),
+        told,
+        request::is_aside(&parts.headers),
+    )
+    .await
+    .map_err(|Fenced| Refusal::Ended)?;
     let posted = match shared
         .caller
         .post(&request::forwarded(&parts.headers), body)
@@ -158,11 +162,18 @@ async fn relayed(
 }
 
 /// Asks the harness whether the model may be told this, and waits as long as it takes.
-async fn leave(pass: &Pass, thread: Option<String>, outputs: Vec<Value>) -> Result<(), Fenced> {
+async fn leave(
+    pass: &Pass,
+    thread: Option<String>,
+    told: request::Told,
+    is_aside: bool,
+) -> Result<(), Fenced> {
     let (go, answered) = oneshot::channel();
     pass.tell(FromProxy::Asked {
         thread,
-        outputs,
+        outputs: told.outputs,
+        messages: told.messages,
+        is_aside,
         go,
     })
     .await?;

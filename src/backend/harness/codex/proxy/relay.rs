@@ -173,6 +173,9 @@ impl Relay {
             ModelEvent::TextDelta(_) | ModelEvent::ReasoningDelta { .. } => {}
             ModelEvent::Item(item) => match asks(&item) {
                 Asks::Nothing => {}
+                Asks::Hearing => {
+                    self.pass.tell(FromProxy::Message { thread, item }).await?;
+                }
                 Asks::Reasoning => {
                     self.pass
                         .tell(FromProxy::Reasoning { thread, item })

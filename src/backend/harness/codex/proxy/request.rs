@@ -44,17 +44,40 @@ pub fn thread(headers: &HeaderMap) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// What of a request's input tells the model how its calls ended, oldest first. `None`: the body is no request.
-pub fn outputs(body: &[u8]) -> Option<Vec<Value>> {
+/// Whether a request is about the conversation, and no part of it.
+pub fn is_aside(headers: &HeaderMap) -> bool {
+    let value = headers.get("x-codex-turn-metadata");
+    let text = value.and_then(|value| value.to_str().ok());
+    let said = text.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let kind = said.as_ref().and_then(|said| said["request_kind"].as_str());
+    kind.is_some_and(|kind| kind != "turn")
+}
+
+/// What is read of a request's input.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Told {
+    /// What tells the model how its calls ended, oldest first.
+    pub outputs: Vec<Value>,
+    /// Messages of the user.
+    pub messages: usize,
+}
+
+/// What a request tells the model. `None`: the body is no request.
+pub fn told(body: &[u8]) -> Option<Told> {
     let mut asked: Map<String, Value> = serde_json::from_slice(body).ok()?;
     let mut items = match asked.remove("input") {
         Some(Value::Array(items)) => items,
         // A request may hold text alone.
-        Some(Value::String(_)) | None => return Some(Vec::new()),
+        Some(Value::String(_)) | None => return Some(Told::default()),
         Some(_) => return None,
     };
+    let is_message = |item: &&Value| kind(item) == "message" && item["role"] == "user";
+    let messages = items.iter().filter(is_message).count();
     items.retain(|item| kind(item).ends_with("_output"));
-    Some(items)
+    Some(Told {
+        outputs: items,
+        messages,
+    })
 }
 
 /// What an output item of the model asks of its agent.
@@ -64,6 +87,8 @@ pub enum Asks {
     Call,
     /// To be kept for the next request.
     Reasoning,
+    /// To be heard.
+    Hearing,
     /// Nothing.
     Nothing,
 }
@@ -72,6 +97,7 @@ pub enum Asks {
 pub fn asks(item: &Value) -> Asks {
     match kind(item) {
         "reasoning" => Asks::Reasoning,
+        "message" => Asks::Hearing,
         kind if kind.ends_with("_call") && !BY_PROVIDER.contains(&kind) => Asks::Call,
         _ => Asks::Nothing,
     }
@@ -137,24 +163,38 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_about_a_conversation_is_no_part_of_it() {
+        for (said, expect) in [
+            (r#"{"request_kind":"turn"}"#, false),
+            (r#"{"request_kind":"compaction"}"#, true),
+            ("{}", false),
+            ("x", false),
+        ] {
+            let asked = headers(&[("x-codex-turn-metadata", said)]);
+            assert_eq!(is_aside(&asked), expect, "{said}");
+        }
+        assert!(!is_aside(&HeaderMap::new()));
+    }
+
+    #[test]
     fn ends_of_calls_are_found_among_other_input() {
         let output = json!({"type": "function_call_output", "call_id": "c1", "output": "x"});
         let custom = json!({"type": "custom_tool_call_output", "call_id": "c2", "output": "y"});
-        let body =
-            json!({"model": "m", "input": [{"type": "message"}, output, {"role": "user"}, custom]});
-        assert_eq!(
-            outputs(body.to_string().as_bytes()),
-            Some(vec![output, custom])
-        );
+        let body = json!({"model": "m", "input": [{"type": "message", "role": "user"}, output, {"role": "user"}, custom]});
+        let expect = Told {
+            outputs: vec![output, custom],
+            messages: 1,
+        };
+        assert_eq!(told(body.to_string().as_bytes()), Some(expect));
         for (body, expect) in [
-            ("{}", Some(vec![])),
-            (r#"{"input":"hi"}"#, Some(vec![])),
+            ("{}", Some(Told::default())),
+            (r#"{"input":"hi"}"#, Some(Told::default())),
             ("[]", None),
             ("{\"input\":[", None),
             (r#"{"input":7}"#, None),
             ("", None),
         ] {
-            assert_eq!(outputs(body.as_bytes()), expect, "{body}");
+            assert_eq!(told(body.as_bytes()), expect, "{body}");
         }
     }
 
@@ -167,7 +207,7 @@ mod tests {
             ("tool_search_call", Asks::Call),
             ("teleport_call", Asks::Call),
             ("web_search_call", Asks::Nothing),
-            ("message", Asks::Nothing),
+            ("message", Asks::Hearing),
             ("reasoning", Asks::Reasoning),
         ] {
             assert_eq!(asks(&json!({"type": kind})), expect, "{kind}");
