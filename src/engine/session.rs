@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::core::encode;
 use super::expire::Expiry;
 use super::fence::{Fence, RunState};
 use super::open_call::OpenCall;
@@ -14,7 +15,9 @@ pub const MAX_PENDING: usize = 64;
 /// Bytes that a stored head stays below.
 pub const HEAD_BYTES: usize = 4096;
 /// Bytes of words about a failure that the head keeps.
-pub const WORDS_BYTES: usize = 128;
+pub const WORDS_BYTES: usize = 200;
+/// What is left of them in a head that has no more room.
+const WORDS_LEAST_BYTES: usize = 128;
 
 /// The next number of each kind of row; rows are numbered from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -357,20 +360,32 @@ impl Head {
 
     /// Cuts words to what a head has room for.
     pub fn shorten(&mut self) {
-        if let Some(error) = &mut self.last_error {
-            shorten(error);
-        }
-        if let Some(expiry) = &mut self.expiry {
-            shorten(&mut expiry.why);
+        if self.expiry.is_some() {
             // It is why everything ends here; there is no room for other reasons beside it, and no need.
             self.last_error = None;
             if let Some(turn) = &mut self.turn {
                 turn.doomed = None;
             }
         }
-        if let Some(failure) = self.turn.as_mut().and_then(|turn| turn.doomed.as_mut()) {
-            shorten(&mut failure.message);
+        if self.shorten_to(WORDS_BYTES) && encode(self).len() >= HEAD_BYTES {
+            self.shorten_to(WORDS_LEAST_BYTES);
         }
+    }
+
+    /// Answers whether any words were as long as may be.
+    fn shorten_to(&mut self, most_bytes: usize) -> bool {
+        let doomed = self.turn.as_mut().and_then(|turn| turn.doomed.as_mut());
+        let words = [
+            self.last_error.as_mut(),
+            self.expiry.as_mut().map(|expiry| &mut expiry.why),
+            doomed.map(|failure| &mut failure.message),
+        ];
+        let mut are_long = false;
+        for words in words.into_iter().flatten() {
+            shorten(words, most_bytes);
+            are_long |= words.len() > WORDS_LEAST_BYTES;
+        }
+        are_long
     }
 
     /// Moves the next queued Turn to the front, once the front is free.
@@ -382,7 +397,7 @@ impl Head {
     }
 }
 
-fn shorten(words: &mut String) {
+fn shorten(words: &mut String, most_bytes: usize) {
     // What JSON would write longer than it is becomes a blank or an apostrophe first.
     *words = words
         .chars()
@@ -393,8 +408,8 @@ fn shorten(words: &mut String) {
             c => c,
         })
         .collect();
-    if words.len() > WORDS_BYTES {
-        let end = (0..=WORDS_BYTES - '…'.len_utf8())
+    if words.len() > most_bytes {
+        let end = (0..=most_bytes - '…'.len_utf8())
             .rev()
             .find(|at| words.is_char_boundary(*at))
             .unwrap_or(0);
@@ -556,6 +571,21 @@ mod tests {
     }
 
     #[test]
+    fn words_are_cut_further_only_where_the_head_has_no_room() {
+        let mut head = Head::new("o".into(), 1);
+        head.last_error = Some("w".repeat(1_000));
+        head.shorten();
+        assert_eq!(head.last_error.map(|words| words.len()), Some(WORDS_BYTES));
+        let mut head = fullest();
+        head.last_error = Some("w".repeat(1_000));
+        head.shorten();
+        assert_eq!(
+            head.last_error.map(|words| words.len()),
+            Some(WORDS_LEAST_BYTES)
+        );
+    }
+
+    #[test]
     fn a_head_reads_back_as_it_was_written() {
         let mut head = fullest();
         head.shorten();
@@ -566,14 +596,14 @@ mod tests {
     #[test]
     fn words_are_cut_between_characters_and_hold_nothing_that_needs_escaping() {
         let mut words = "é\u{1}\"\\".repeat(200);
-        shorten(&mut words);
+        shorten(&mut words, WORDS_BYTES);
         assert!(
             words.len() <= WORDS_BYTES && words.ends_with('…'),
             "{words}"
         );
         assert!(serde_json::to_string(&words).is_ok_and(|json| json.len() == words.len() + 2));
         let mut short = "as it is".to_owned();
-        shorten(&mut short);
+        shorten(&mut short, WORDS_BYTES);
         assert_eq!(short, "as it is");
     }
 }
