@@ -167,6 +167,10 @@ pub async fn take(
     });
     let lines = Lines::read(&lines, &talk.codex_turn, open.collect());
     agrees(&lines, talk.calls.ids(), &talk.witness, story.waiting())?;
+    let made = talk.calls.ids().filter_map(|id| talk.calls.of(id));
+    let made = made.map(|call| (call.id.as_str(), call.recorded.as_str()));
+    let earlier = known.iter().map(|c| (c.id.as_str(), c.recorded.as_str()));
+    is_not_broken_off(&lines, made.chain(earlier), story)?;
     let kept = |call: OpenCall| {
         let recorded = talk.calls.of(&call.id).map(|call| &call.recorded);
         let earlier = known.iter().find(|known| known.id == call.id);
@@ -214,6 +218,27 @@ fn agrees<'a>(
     let mut waiting = waiting.iter().map(|message| client_id(message.input));
     match waiting.any(|id| lines.messages.contains(&id)) {
         true => Err("it has a message that nobody saw it take"),
+        false => Ok(()),
+    }
+}
+
+/// Whether Codex wrote down nothing of how it came to its end: neither that its turn was broken off, nor an output of its own for a call whose client
+/// has not answered. `calls` are its ids of calls, and those that they are recorded under.
+fn is_not_broken_off<'a>(
+    lines: &Lines,
+    mut calls: impl Iterator<Item = (&'a str, &'a str)>,
+    story: &Story,
+) -> Result<(), &'static str> {
+    if lines.is_aborted {
+        return Err("its turn was broken off");
+    }
+    let waits = |recorded| {
+        let call = story.call(recorded);
+        matches!(call, Some(Past::Function { output: None, .. }))
+    };
+    let is_open = |id| lines.open.iter().any(|call| call.id == id);
+    match calls.any(|(id, recorded)| waits(recorded) && !is_open(id)) {
+        true => Err("it has an output of a call that its client has not answered"),
         false => Ok(()),
     }
 }
@@ -352,6 +377,7 @@ mod tests {
             calls: BTreeSet::from(["c".to_owned()]),
             open: Vec::new(),
             messages: BTreeSet::from([client_id(1), client_id(2)]),
+            is_aborted: false,
         };
         let mut witness = Witness::default();
         let calls = ["c"];
@@ -372,5 +398,34 @@ mod tests {
         };
         assert!(!agree(&calls, &witness, &[message(2)]), "it was taken");
         assert!(agree(&calls, &witness, &[message(3)]));
+    }
+
+    #[test]
+    fn what_codex_wrote_of_its_own_end_is_not_gone_on_with() {
+        let story = |answer| Story::new(Arc::new(vec![function(answer)]), Vec::new());
+        let mut lines = Lines {
+            open: vec![OpenCall {
+                id: "c3".into(),
+                is_custom: false,
+            }],
+            ..Lines::default()
+        };
+        let fits = |lines: &Lines, story: &Story| {
+            is_not_broken_off(lines, [("c3", "c3")].into_iter(), story).is_ok()
+        };
+        assert!(fits(&lines, &story(None)));
+        lines.open.clear();
+        assert!(
+            !fits(&lines, &story(None)),
+            "its client has not answered, and there is an output"
+        );
+        let answer = FunctionAnswer {
+            success: true,
+            output: "42".into(),
+            error: None,
+        };
+        assert!(fits(&lines, &story(Some(answer.clone()))));
+        lines.is_aborted = true;
+        assert!(!fits(&lines, &story(Some(answer))));
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, BufReader};
 use tokio::process::{Child, Command};
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::enclosure::Enclosure;
@@ -25,6 +26,8 @@ pub struct AppServer {
     child: Child,
     is_enclosed: bool,
     said: Arc<Mutex<Vec<u8>>>,
+    /// Reads what it complains about.
+    hearing: JoinHandle<()>,
     /// The conversation.
     pub rpc: Rpc,
 }
@@ -49,7 +52,7 @@ impl AppServer {
         let mut stderr = child.stderr.take().ok_or_else(missing)?;
         let said = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&said);
-        tokio::spawn(async move {
+        let hearing = tokio::spawn(async move {
             let mut chunk = [0; 1 << 10];
             while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
                 let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,6 +65,7 @@ impl AppServer {
             child,
             is_enclosed: enclosure.is_some(),
             said,
+            hearing,
             rpc: Rpc::new(to, BufReader::with_capacity(64 << 10, from)),
         })
     }
@@ -71,7 +75,15 @@ impl AppServer {
     /// It is killed and not asked: asked, it would note in its own files that the user interrupted it.
     pub async fn kill(&mut self) {
         if self.is_enclosed {
-            // PID 1 leaves, and the launcher comes back when the kernel has ended the last process in there.
+            // PID 1 leaves when nobody hears its complaints, which Codex does not notice: at the end of its input it would still write into its
+            // files that its calls were cancelled. The launcher comes back when the kernel has ended the last process in there.
+            if matches!(self.child.try_wait(), Ok(None)) {
+                self.hearing.abort();
+                let _ = (&mut self.hearing).await;
+            }
+            if timeout(GOING, self.child.wait()).await.is_ok() {
+                return;
+            }
             self.rpc.close();
             if timeout(GOING, self.child.wait()).await.is_ok() {
                 return;

@@ -14,7 +14,7 @@ use crate::backend::local::process;
 /// The hidden subcommand. What follows it is the program and its arguments.
 pub const ROLE: &str = "__codex-warden";
 
-/// Runs until the program has ended, or the other end of standard input is closed: by its owner's will or death.
+/// Runs until the program has ended, or the other end of standard input or standard error is closed: by its owner's will or death.
 pub fn main() -> ExitCode {
     match run(std::env::args_os().skip(2)) {
         Ok(code) => code,
@@ -50,11 +50,15 @@ fn run(mut words: impl Iterator<Item = OsString>) -> io::Result<ExitCode> {
     }
 }
 
-/// Reads nothing: that is for Codex. A pipe whose other end is closed says so to whoever looks.
+/// Reads nothing: that is for Codex. A pipe whose other end is closed says so to whoever looks: that of standard input when the owner is dead, that
+/// of standard error also when the owner wants it to end before Codex can know.
 fn leave_when_nobody_speaks() {
-    let stdin = io::stdin();
+    let (stdin, stderr) = (io::stdin(), io::stderr());
     loop {
-        let mut looked_at = [PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::empty())];
+        let mut looked_at = [
+            PollFd::from_borrowed_fd(stdin.as_fd(), PollFlags::empty()),
+            PollFd::from_borrowed_fd(stderr.as_fd(), PollFlags::empty()),
+        ];
         match poll(&mut looked_at, None) {
             Err(rustix::io::Errno::INTR) => {}
             Ok(_) | Err(_) => std::process::exit(0),

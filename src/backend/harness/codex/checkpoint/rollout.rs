@@ -84,6 +84,8 @@ pub struct Lines {
     pub open: Vec<OpenCall>,
     /// What messages of the user are called by whoever sent them.
     pub messages: BTreeSet<String>,
+    /// Codex noted that its turn was broken off.
+    pub is_aborted: bool,
 }
 
 impl Lines {
@@ -110,9 +112,11 @@ impl Lines {
                 }
             }
             "event_msg" => {
-                let event = serde_json::from_str::<RawEvent>(line.payload.get());
-                let item = event.ok().and_then(|event| event.item);
-                self.messages.extend(item.and_then(|item| item.client_id));
+                if let Ok(event) = serde_json::from_str::<RawEvent>(line.payload.get()) {
+                    self.is_aborted |= event.kind == "turn_aborted";
+                    let item = event.item.and_then(|item| item.client_id);
+                    self.messages.extend(item);
+                }
             }
             // What was before is not told any more, nor what it was shortened by.
             "compacted" => {
@@ -175,6 +179,8 @@ struct RawPassed {
 
 #[derive(Deserialize)]
 struct RawEvent {
+    #[serde(rename = "type")]
+    kind: String,
     item: Option<RawMessage>,
 }
 
@@ -265,8 +271,12 @@ mod tests {
             calls: set(&["c1", "c2"]),
             open: vec![call("c1", true)],
             messages: set(&["input-7"]),
+            is_aborted: false,
         };
         assert_eq!(read, expect);
+        let aborted =
+            lines.clone() + "{\"type\":\"event_msg\",\"payload\":{\"type\":\"turn_aborted\"}}\n";
+        assert!(Lines::read(aborted.as_bytes(), "t1", Vec::new()).is_aborted);
         let shortened = lines + "{\"type\":\"compacted\",\"payload\":{}}\n";
         let read = Lines::read(shortened.as_bytes(), "t1", Vec::new());
         assert_eq!((read.open, read.words), (Vec::new(), set(&[])));
