@@ -91,5 +91,6 @@ pub mod turn;
 pub mod vaults;
 pub mod view;
 pub mod weight;
+mod words;
 pub mod work;
 pub mod writing;

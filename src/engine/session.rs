@@ -8,6 +8,7 @@ use super::fence::{Fence, RunState};
 use super::open_call::OpenCall;
 use super::ports::ModelUsage;
 use super::turn::Failure;
+use super::words::shorten;
 use crate::api::{EnvironmentStatus, SessionStatus, TurnStatus};
 
 /// Messages that may wait for an agent at once, in one Session.
@@ -397,27 +398,6 @@ impl Head {
     }
 }
 
-fn shorten(words: &mut String, most_bytes: usize) {
-    // What JSON would write longer than it is becomes a blank or an apostrophe first.
-    *words = words
-        .chars()
-        .map(|c| match c {
-            '"' => '\'',
-            '\\' => '/',
-            c if c.is_control() => ' ',
-            c => c,
-        })
-        .collect();
-    if words.len() > most_bytes {
-        let end = (0..=most_bytes - '…'.len_utf8())
-            .rev()
-            .find(|at| words.is_char_boundary(*at))
-            .unwrap_or(0);
-        words.truncate(end);
-        words.push('…');
-    }
-}
-
 /// How often the world is asked about a quarantined worker.
 pub const QUARANTINE_PROBE_MS: u64 = 5_000;
 
@@ -591,19 +571,5 @@ mod tests {
         head.shorten();
         let text = serde_json::to_string(&head).expect("serialisable");
         assert_eq!(serde_json::from_str::<Head>(&text).ok(), Some(head));
-    }
-
-    #[test]
-    fn words_are_cut_between_characters_and_hold_nothing_that_needs_escaping() {
-        let mut words = "é\u{1}\"\\".repeat(200);
-        shorten(&mut words, WORDS_BYTES);
-        assert!(
-            words.len() <= WORDS_BYTES && words.ends_with('…'),
-            "{words}"
-        );
-        assert!(serde_json::to_string(&words).is_ok_and(|json| json.len() == words.len() + 2));
-        let mut short = "as it is".to_owned();
-        shorten(&mut short, WORDS_BYTES);
-        assert_eq!(short, "as it is");
     }
 }

@@ -1,9 +1,10 @@
 //! `sessions items`
 
+use crate::api::{Item, Page};
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::follow::{self, Until};
-use crate::cli::out::CliError;
+use crate::cli::out::{CliError, Console};
 use crate::cli::page::{Order, PageArgs, more};
 use crate::cli::resolve;
 use crate::cli::show;
@@ -48,8 +49,13 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             of.list_items(session, turn, &query).await
         })
         .await?;
-    context.console.out.list(
-        &page,
+    print(&mut context.console, &page)
+}
+
+/// Prints a page of Items, and whether there are more.
+pub(super) fn print(console: &mut Console, page: &Page<Item>) -> Result<(), CliError> {
+    console.out.list(
+        page,
         &page.data,
         |item| show::item_id(item),
         || {
@@ -60,7 +66,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             table
         },
     )?;
-    more(&page, &context.console, "items");
+    more(page, console, "items");
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! `sessions subagents`
 
+use super::items;
 use crate::api::{Subagent, Words};
 use crate::cli::Context;
 use crate::cli::compose;
@@ -56,20 +57,7 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             of.list_subagent_items(session, subagent, &query).await
         })
         .await?;
-    context.console.out.list(
-        &page,
-        &page.data,
-        |item| show::item_id(item),
-        || {
-            let mut table = show::item_columns();
-            for item in &page.data {
-                table.row(show::item_row(item));
-            }
-            table
-        },
-    )?;
-    more(&page, &context.console, "items");
-    Ok(())
+    items::print(&mut context.console, &page)
 }
 
 fn columns() -> Table {
