@@ -34,6 +34,8 @@ mod servers;
 mod stub;
 /// Agents that the agent starts.
 mod subagents;
+/// Connections.
+mod trace;
 /// Turns that nothing disturbs.
 mod turns;
 /// The real program with the real Codex.

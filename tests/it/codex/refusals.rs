@@ -4,6 +4,7 @@ use pretty_assertions::assert_eq;
 
 use super::installed::codex;
 use super::stub::{Answer, Gate, Stub};
+use super::trace::Trace;
 use super::world::{
     KEY, create, last_turn, profiled, rat, send, settled, stop, the_codex, transcript, with,
 };
@@ -174,8 +175,7 @@ async fn no_connection_leaves_the_machine() {
     ])
     .await;
     let rat = rat(&stub);
-    let log = rat.path().join("connections");
-    let plain = rat.command(&[
+    let args = [
         "sessions",
         "create",
         "--input",
@@ -183,56 +183,10 @@ async fn no_connection_leaves_the_machine() {
         "--no-wait",
         "-o",
         "id",
-    ]);
-    let mut traced = std::process::Command::new("strace");
-    traced.args([
-        "-f",
-        "-qq",
-        "-e",
-        "trace=connect,sendto,sendmsg",
-        "-e",
-        "signal=none",
-        "-o",
-    ]);
-    traced
-        .arg(&log)
-        .arg(plain.get_program())
-        .args(plain.get_args());
-    traced
-        .env_clear()
-        .current_dir("/")
-        .stdin(std::process::Stdio::null());
-    for (name, value) in plain.get_envs() {
-        traced.env(name, value.unwrap_or_default());
-    }
-    // It ends with the daemon that it started, which it follows too.
-    let mut traced = traced
-        .stdout(std::process::Stdio::null())
-        .spawn()
-        .expect("strace is there");
+    ];
+    let trace = Trace::start(&rat, &args);
     stub.asked(2).await;
-    let sessions = rat.json(&["sessions", "list"]);
-    let session = sessions["data"][0]["id"]
-        .as_str()
-        .expect("it is there")
-        .to_owned();
-    settled(&rat, &session);
-    stop(&rat);
-    traced.wait().expect("it ends");
-    let calls = std::fs::read_to_string(&log).expect("written");
-    let outside = |line: &&str| {
-        let far =
-            line.contains("AF_INET") && !line.contains("127.0.0.1") && !line.contains("\"::1\"");
-        far && !line.contains("AF_UNSPEC")
-    };
-    assert_eq!(
-        calls.lines().filter(outside).collect::<Vec<_>>(),
-        Vec::<&str>::new()
-    );
-    assert!(
-        calls.contains("inet_addr(\"127.0.0.1\")"),
-        "the model was called"
-    );
+    trace.settled_and_stopped(&rat).stay_on_the_machine(&rat);
 }
 
 /// The SHA-256 of the real Codex, as another program computes it.

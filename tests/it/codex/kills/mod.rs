@@ -5,6 +5,7 @@
 
 mod moment;
 mod round;
+mod scene;
 mod table;
 
 use std::io::Write;

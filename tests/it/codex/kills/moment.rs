@@ -23,6 +23,10 @@ pub enum Moment {
     LastWritten,
     /// A patch is being written: some of its files are there.
     Patching,
+    /// An MCP server works on a call.
+    ServerCalled,
+    /// The server has written its answer.
+    ServerAnswered,
     /// The model was told that the command goes on in the background.
     Yielded,
     /// A message came while the command runs; Codex has it, and its agent has not.
@@ -41,7 +45,7 @@ pub enum Moment {
 
 impl Moment {
     /// All but the random ones.
-    pub const ALL: [Moment; 16] = [
+    pub const ALL: [Moment; 18] = [
         Moment::Starting,
         Moment::Asked,
         Moment::Writing,
@@ -52,6 +56,8 @@ impl Moment {
         Moment::AskedAgain,
         Moment::LastWritten,
         Moment::Patching,
+        Moment::ServerCalled,
+        Moment::ServerAnswered,
         Moment::Yielded,
         Moment::Steered,
         Moment::SteerTaken,
@@ -74,6 +80,8 @@ impl Moment {
             | Moment::AskedAgain
             | Moment::LastWritten
             | Moment::Patching
+            | Moment::ServerCalled
+            | Moment::ServerAnswered
             | Moment::Yielded
             | Moment::Steered
             | Moment::SteerTaken
@@ -87,14 +95,23 @@ impl Moment {
         matches!(self, Moment::Waiting | Moment::Answered)
     }
 
+    /// Whether a call of an MCP server takes the command's place.
+    pub fn has_server(self) -> bool {
+        matches!(self, Moment::ServerCalled | Moment::ServerAnswered)
+    }
+
     /// Whether a message comes while the Turn works.
     pub fn has_steer(self) -> bool {
         matches!(self, Moment::Steered | Moment::SteerTaken)
     }
 
-    /// Whether the command goes on until a file is there.
+    /// Whether the command, or the server, goes on until a file is there.
     pub fn is_held(self) -> bool {
-        matches!(self, Moment::Running | Moment::Yielded) || self.has_steer()
+        let is_held = matches!(
+            self,
+            Moment::Running | Moment::Yielded | Moment::ServerCalled
+        );
+        is_held || self.has_steer()
     }
 
     /// In the table.
@@ -110,6 +127,8 @@ impl Moment {
             Moment::AskedAgain => "the model was told its output",
             Moment::LastWritten => "the last message is complete",
             Moment::Patching => "a patch is being written",
+            Moment::ServerCalled => "an MCP tool is called",
+            Moment::ServerAnswered => "an MCP call has just ended",
             Moment::Yielded => "a command runs in the background",
             Moment::Steered => "a message came, not taken yet",
             Moment::SteerTaken => "that message was taken",

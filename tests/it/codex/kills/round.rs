@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use rat_things::backend::local::process::ProcessIdentity;
 use rat_things::engine::ports::Liveness;
-use serde_json::json;
 use tokio::runtime::Runtime;
 
-use super::super::stub::{Answer, Asked, Gate, Stub};
+use super::super::servers;
+use super::super::stub::{Asked, Gate, Stub};
 use super::super::world::{self, codexes, settled, transcript, until_status};
 use super::moment::{Moment, Target};
+use super::scene::{COMMAND, FUNCTION, Scene, answer, tool};
 use crate::kill::dice::Dice;
 use crate::kill::processes::{Process, Role};
 use crate::kill::rat::{Rat, until};
@@ -19,12 +20,6 @@ use crate::kill::rat::{Rat, until};
 const RANDOM_WITHIN_MS: u64 = 1_200;
 /// Long enough that only a hang reaches it.
 const PATIENCE: Duration = Duration::from_secs(60);
-
-/// The call of the command, or of the patch that takes its place.
-const COMMAND: &str = "command-1";
-/// Files of that patch. Each is written on its own, so that there is time enough to hit it.
-const FILES: usize = 60;
-const FUNCTION: &str = "function-1";
 
 /// What happens in a round.
 #[derive(Clone, Copy, Debug)]
@@ -53,13 +48,6 @@ pub struct Outcome {
     pub unknown: bool,
     /// Requests to the model that were looked at.
     pub requests: usize,
-}
-
-/// What the model does in the round that is played now.
-#[derive(Clone)]
-struct Scene {
-    moment: Moment,
-    gate: Gate,
 }
 
 /// A data directory with its provider, for one round after the other.
@@ -103,9 +91,12 @@ impl World {
             gate: gate.clone(),
         };
         let asked_before = self.stub.requests().len();
-        let session = match plan.moment.has_function() {
-            true => world::create_with_function(&self.rat, "go", false),
-            false => self.rat.create("go"),
+        let session = match plan.moment {
+            moment if moment.has_function() => world::create_with_function(&self.rat, "go", false),
+            moment if moment.has_server() => {
+                servers::create(&self.rat, &[tool(moment)], "openai_hosted", "go")
+            }
+            _ => self.rat.create("go"),
         };
         self.until_moment(plan, &session, &gate);
         let turn = self.rat.turns(&session)[0]["id"].clone();
@@ -147,9 +138,10 @@ impl World {
                 || format!("Codex starts{}", rat.logs()),
                 || (!codexes(rat).is_empty()).then_some(()),
             ),
-            Moment::Running => file("begun"),
+            Moment::Running | Moment::ServerCalled => file("begun"),
             Moment::Ended => file("ended"),
             Moment::Patching => file("file-2"),
+            Moment::ServerAnswered => file("answered"),
             Moment::Steered | Moment::SteerTaken => {
                 file("begun");
                 rat.send(session, "steered", false);
@@ -246,6 +238,21 @@ impl World {
         assert!(is_good, "{all:#?}{}", self.rat.logs());
     }
 
+    /// One message reached the server, whichever of its processes, and one Item says what came of it.
+    fn the_server_was_called_once(&self, plan: &Plan, session: &str, unknown: bool) {
+        assert_eq!(self.rat.lines(session, "calls").len(), 1);
+        let calls = servers::calls(&self.rat, session);
+        let expected = if unknown { "incomplete" } else { "completed" };
+        assert_eq!(calls.len(), 1, "{calls:#?}");
+        assert_eq!(calls[0]["status"], expected, "{calls:#?}");
+        // What was called outlives Codex; a worker that is lost in the middle leaves nobody who knows.
+        match (plan.target, plan.moment) {
+            (Target::Codex, _) => assert!(!unknown, "{calls:#?}"),
+            (Target::Worker, Moment::ServerCalled) => assert!(unknown, "{calls:#?}"),
+            (Target::Worker | Target::Everything, _) => {}
+        }
+    }
+
     /// What must be true at the end, of the workspace, of the transcript and of what the model was given since the kill.
     fn look(&self, plan: &Plan, session: &str, hit: bool, later: &[Asked]) -> Outcome {
         let log = self.rat.lines(session, "log");
@@ -284,6 +291,9 @@ impl World {
             assert_eq!(last.outputs_of(FUNCTION), ["blue"]);
         }
         let unknown = told[0].contains("outcome unknown");
+        if plan.moment.has_server() {
+            self.the_server_was_called_once(plan, session, unknown);
+        }
         let sign = match plan.moment {
             Moment::Patching => "",
             Moment::Yielded => "session ID",
@@ -301,67 +311,4 @@ impl World {
             requests: later.len(),
         }
     }
-}
-
-/// What the model says depends on what it is given alone: whoever asks, and however often, hears the same.
-fn answer(scene: &Scene, asked: &Asked) -> Answer {
-    let Scene { moment, gate } = scene;
-    let done = || match moment {
-        Moment::SteerTaken if asked.times_told("steered") == 0 => Answer::new().says("done"),
-        Moment::AskedAgain | Moment::Answered | Moment::Yielded | Moment::SteerTaken => {
-            Answer::new().until(gate).says("done")
-        }
-        Moment::LastWritten => Answer::new().says("done").until(gate),
-        _ => Answer::new().says("done"),
-    };
-    if asked.times_told("again") > 0 {
-        return Answer::new().says("done again");
-    }
-    if !asked.outputs_of(FUNCTION).is_empty() {
-        return done();
-    }
-    if !asked.outputs_of(COMMAND).is_empty() {
-        return match moment.has_function() {
-            true => Answer::new().calls(FUNCTION, "ask", &json!({"what": "colour"})),
-            false => done(),
-        };
-    }
-    let command = match moment {
-        moment if moment.is_held() => {
-            "echo ran >> log; echo yes > begun; until [ -e go-on ]; do sleep 0.02; done; echo out"
-        }
-        _ => "echo ran >> log; echo out; echo yes > ended",
-    };
-    match moment {
-        Moment::Patching => Answer::new().says("I write it").patches(COMMAND, &patch()),
-        Moment::Yielded => {
-            let arguments = json!({"cmd": command, "yield_time_ms": 300});
-            Answer::new()
-                .says("I run it")
-                .calls(COMMAND, "exec_command", &arguments)
-        }
-        Moment::Asked => Answer::new()
-            .until(gate)
-            .says("I run it")
-            .runs(COMMAND, command),
-        Moment::Writing => Answer::new()
-            .says_in_halves("I run ", gate, "it")
-            .runs(COMMAND, command),
-        Moment::Written => Answer::new()
-            .says("I run it")
-            .until(gate)
-            .runs(COMMAND, command),
-        Moment::Called => Answer::new()
-            .says("I run it")
-            .runs(COMMAND, command)
-            .until(gate),
-        _ => Answer::new().says("I run it").runs(COMMAND, command),
-    }
-}
-
-/// A patch of many files. The last one is the one that a command would write.
-fn patch() -> String {
-    let files = (1..FILES).map(|n| format!("*** Add File: file-{n}\n+text\n"));
-    let files: String = files.collect();
-    format!("*** Begin Patch\n{files}*** Add File: log\n+ran\n*** End Patch\n")
 }

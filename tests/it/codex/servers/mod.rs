@@ -5,9 +5,11 @@ mod http;
 /// Servers behind an address.
 mod over_http;
 /// A server as a shell's script.
-mod script;
+pub(crate) mod script;
 /// Servers that are processes in the environment.
 mod stdio;
+/// Where connections go.
+mod traced;
 
 use serde_json::{Value, json};
 
@@ -15,7 +17,7 @@ use super::stub::Answer;
 use crate::kill::rat::Rat;
 
 /// A tool of type mcp, with more fields.
-fn mcp(label: &str, transport: Value, more: Value) -> Value {
+pub(crate) fn mcp(label: &str, transport: Value, more: Value) -> Value {
     let mut tool = json!({"type": "mcp", "server_label": label, "transport": transport});
     let fields = more.as_object().expect("they are fields").clone();
     tool.as_object_mut().expect("it is one").extend(fields);
@@ -40,6 +42,14 @@ fn try_create(
     environment: &str,
     input: &str,
 ) -> (std::process::Output, String) {
+    let file = request(rat, tools, environment, input);
+    let output = rat.output(&["sessions", "create", "-f", &file, "--no-wait", "-o", "id"]);
+    let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    (output, id)
+}
+
+/// Writes such a request to a file; its path.
+fn request(rat: &Rat, tools: &[Value], environment: &str, input: &str) -> String {
     let request = json!({
         "agent": {"model": "stub-model", "tools": tools},
         "environment": {"type": environment},
@@ -47,14 +57,17 @@ fn try_create(
     });
     let file = rat.path().join("request.json");
     std::fs::write(&file, request.to_string()).expect("written");
-    let file = file.to_str().expect("a plain path");
-    let output = rat.output(&["sessions", "create", "-f", file, "--no-wait", "-o", "id"]);
-    let id = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    (output, id)
+    file.to_str().expect("a plain path").to_owned()
 }
 
 /// An answer that calls a tool of a server.
-fn asks(answer: Answer, call_id: &str, label: &str, tool: &str, arguments: &Value) -> Answer {
+pub(crate) fn asks(
+    answer: Answer,
+    call_id: &str,
+    label: &str,
+    tool: &str,
+    arguments: &Value,
+) -> Answer {
     answer.item(json!({
         "type": "function_call",
         "call_id": call_id,
@@ -65,7 +78,7 @@ fn asks(answer: Answer, call_id: &str, label: &str, tool: &str, arguments: &Valu
 }
 
 /// The MCP calls of a Session.
-fn calls(rat: &Rat, session: &str) -> Vec<Value> {
+pub(crate) fn calls(rat: &Rat, session: &str) -> Vec<Value> {
     let items = rat.items(session).into_iter();
     items.filter(|item| item["type"] == "mcp_call").collect()
 }

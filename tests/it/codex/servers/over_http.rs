@@ -15,14 +15,14 @@ use crate::kill::rat::Rat;
 const SECRET: &str = "planted-mcp-bearer-0123456789";
 
 /// A data directory whose operator named the server.
-fn knowing(stub: &Stub, server: &Server) -> Rat {
+pub(super) fn knowing(stub: &Stub, server: &Server) -> Rat {
     let program = codex();
     let program = program.to_str().expect("a path of text");
     let named = format!("mcp.private_hosts = [\"{}\"]", server.authority);
     profiled(stub, program, &named)
 }
 
-fn tool(server: &Server, more: Value) -> Value {
+pub(super) fn tool(server: &Server, more: Value) -> Value {
     let transport = json!({"type": "http", "server_url": server.url,
         "authorization": format!("Bearer {SECRET}"), "headers": {"x-team": "blue"}});
     mcp("web", transport, more)

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 /// A server over stdio with the tools `note` and `other`. Whatever is called, the shell runs `on_call`, which may set `text`; that is what the
-/// tool returns. Each call leaves a line in the file `calls` of the workspace.
-pub(super) fn server(on_call: &str) -> Value {
+/// tool returns. Each call leaves a line in the file `calls` of the workspace, and another in `answered` when its answer was written.
+pub(crate) fn server(on_call: &str) -> Value {
     let script = SCRIPT.replace("ON_CALL", on_call);
     json!({"type": "stdio", "command": "bash", "args": ["-c", script], "cwd": "/workspace"})
 }
@@ -24,7 +24,8 @@ while IFS= read -r line; do
       text=fine
       ON_CALL
       text=$(printf %s "$text" | tr -d '"\\' | tr '\n\t' '  ')
-      answer '{"content":[{"type":"text","text":"'"$text"'"}],"isError":'"${failed:-false}"'}' ;;
+      answer '{"content":[{"type":"text","text":"'"$text"'"}],"isError":'"${failed:-false}"'}'
+      echo yes >> /workspace/answered ;;
   esac
 done
 "#;
