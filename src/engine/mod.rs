@@ -80,6 +80,7 @@ pub mod session;
 pub mod sessions;
 pub mod settle;
 mod shared;
+mod soundness;
 pub mod start_files;
 mod starting;
 mod steps;

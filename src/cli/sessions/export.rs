@@ -60,6 +60,12 @@ pub async fn run(context: &mut Context, args: Args) -> Result<(), CliError> {
             "the values of its environment's variables stay here: where it is imported, commands run without them",
         );
     }
+    if let Some(why) = &exported.without_checkpoint {
+        context.console.say.warn(format!(
+            "what its harness kept of the conversation is damaged and stays here ({why}): where it is imported, the agent begins anew from the Items"
+        ));
+        context.console.say.hint("rat-things fsck --repair");
+    }
     let to = written.path.display().to_string();
     report(context, exported, written.size_bytes, &to)
 }
@@ -90,6 +96,10 @@ impl Written {
             (
                 of.without_variables,
                 "without the values of its environment's variables",
+            ),
+            (
+                of.without_checkpoint.is_some(),
+                "without what its harness kept, which is damaged",
             ),
         ]
         .into_iter()
@@ -157,6 +167,7 @@ fn report(
         "size_bytes": size_bytes,
         "mid_turn": exported.mid_turn,
         "without_variables": exported.without_variables,
+        "without_checkpoint": exported.without_checkpoint.is_some(),
         "findings": exported.unsound.len(),
         "saved_to": to,
     });

@@ -34,6 +34,8 @@ pub struct Exported {
     pub mid_turn: bool,
     /// Whether its environment has variables: their values are not in the archive.
     pub without_variables: bool,
+    /// Why what its harness kept of its own is not in the archive, if there is such and it is not: it is damaged, and nothing without it is.
+    pub without_checkpoint: Option<String>,
     /// What is wrong with the Session's rows: an archive with any of it can be kept, but is not imported.
     pub unsound: Vec<Finding>,
 }
@@ -45,6 +47,7 @@ struct Gathered {
     journal: Vec<Part>,
     facts: SessionFacts,
     without_variables: bool,
+    without_checkpoint: Option<String>,
 }
 
 impl Core {
@@ -104,6 +107,7 @@ impl Core {
             manifest,
             mid_turn: fence.lease.is_some() || fence.quarantine.is_some(),
             without_variables: gathered.without_variables,
+            without_checkpoint: gathered.without_checkpoint,
             unsound,
         })
     }
@@ -161,7 +165,9 @@ impl Core {
                 sink.forget_kept().await?;
             }
             let before = self.load_owned(owner, session).await?;
-            let gathered = self.gather(session, sink).await;
+            let gathered = self
+                .gather(&self.scope(owner, session), session, sink)
+                .await;
             let after = self.load_owned(owner, session).await?;
             if (after.version, after.head.revision) == (before.version, before.head.revision) {
                 return Ok((before, gathered?));
@@ -173,6 +179,7 @@ impl Core {
 
     async fn gather(
         &self,
+        scope: &BlobScope,
         session: &SessionId,
         sink: &mut dyn ArchiveSink,
     ) -> Result<Gathered, ArchiveError> {
@@ -180,13 +187,14 @@ impl Core {
         let mut gathered = Gathered::default();
         let mut parts = Parts::default();
         for range in [before, behind] {
-            self.gather_range(range, sink, &mut parts, &mut gathered.facts)
+            self.gather_range(range, scope, sink, &mut parts, &mut gathered.facts)
                 .await?;
         }
         gathered.without_variables = parts.without_variables;
+        gathered.without_checkpoint = parts.without_checkpoint.take();
         gathered.records = parts.end();
         let mut parts = Parts::default();
-        self.gather_range(journal, sink, &mut parts, &mut gathered.facts)
+        self.gather_range(journal, scope, sink, &mut parts, &mut gathered.facts)
             .await?;
         gathered.journal = parts.end();
         Ok(gathered)
@@ -195,6 +203,7 @@ impl Core {
     async fn gather_range(
         &self,
         mut range: Range,
+        scope: &BlobScope,
         sink: &mut dyn ArchiveSink,
         parts: &mut Parts,
         facts: &mut SessionFacts,
@@ -203,6 +212,12 @@ impl Core {
             let page = self.store.range(&range).await?;
             let mut lines = Vec::new();
             for record in page.records.iter().filter(|r| is_carried(&r.key.sort)) {
+                if record.key.sort == keys::CHECKPOINT
+                    && let Some(why) = self.harm_to_checkpoint(scope, record).await?
+                {
+                    parts.without_checkpoint = Some(why);
+                    continue;
+                }
                 facts.take(record);
                 let stripped = match record.key.sort == keys::CONFIG {
                     true => without_variables(&record.value),
@@ -262,6 +277,7 @@ pub(super) struct Parts {
     size_bytes: u64,
     rows: u64,
     without_variables: bool,
+    without_checkpoint: Option<String>,
 }
 
 impl Parts {

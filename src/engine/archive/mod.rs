@@ -5,10 +5,11 @@
 //! is written, so that an archive which is not whole changes nothing. The surprise: an imported Session becomes visible with its
 //! head, which is written last; until then its rows belong to nobody, and a marker in the owner's partition says why they are there.
 //!
-//! Read in this order: `format` and `rows` (what is inside), `export`, `walk` (strict reading), `arrive` (what changes when a
+//! Read in this order: `format`, `rows` and `cache` (what is inside), `export`, `walk` (strict reading), `arrive` (what changes when a
 //! Session comes to another store), `import`, `staging` and `marker` (how it gets there, and how that is given up).
 
 mod arrive;
+mod cache;
 mod error;
 mod export;
 mod format;

@@ -2,19 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use tokio::io::AsyncReadExt;
-
 use super::look::Seen;
 use super::{Fsck, ORPHANS_AFTER_MS, StoredBlob};
 use crate::engine::check::{Finding, Invariant, Repair};
 use crate::engine::error::EngineError;
 use crate::engine::ids::SessionId;
 use crate::engine::keys;
-use crate::engine::ports::{BlobError, BlobRef, BlobScope, Key};
+use crate::engine::ports::{BlobRef, BlobScope, Key};
 use crate::engine::session::Head;
-
-/// Bytes read at once.
-const STEP_BYTES: usize = 256 << 10;
 
 impl Fsck<'_> {
     /// What is wrong with the bytes that the rows name. They are read when contents are asked for.
@@ -54,23 +49,9 @@ impl Fsck<'_> {
         scope: &BlobScope,
         blob: &BlobRef,
     ) -> Result<Option<String>, EngineError> {
-        let opened = self.core.blobs.open(scope, blob, 0).await;
-        let mut content = match opened {
-            Ok(content) => content,
-            Err(BlobError::Missing(_)) => return Ok(Some("are not stored".to_owned())),
-            Err(BlobError::Corrupt(_)) => return Ok(Some("have another length".to_owned())),
-            Err(error) => return Err(error.into()),
-        };
-        if !self.options.contents {
-            return Ok(None);
-        }
-        let mut space = vec![0; STEP_BYTES];
-        loop {
-            match content.read(&mut space).await {
-                Ok(0) => return Ok(None),
-                Ok(_) => {}
-                Err(error) => return Ok(Some(format!("can't be read: {error}"))),
-            }
+        match self.options.contents {
+            true => self.core.blob_problem(scope, blob).await,
+            false => self.core.blob_absence(scope, blob).await,
         }
     }
 

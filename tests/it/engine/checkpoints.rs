@@ -21,6 +21,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use super::archives::{IMPORTER, Target, export};
+use super::entries::Written;
 use super::world::{OWNER, Setup, World, answer_to, ask, lines, managed};
 
 type Act = dyn Fn(usize, TurnTask, TurnLink) -> BoxFuture<'static, TurnEnd> + Send + Sync;
@@ -326,6 +327,45 @@ pub async fn what_is_kept_while_a_client_is_awaited_is_there_when_it_answers() {
             .map(String::as_str),
         Some("Assistant: thanks")
     );
+}
+
+#[tokio::test(start_paused = true)]
+pub async fn a_session_travels_without_a_checkpoint_that_lacks_bytes() {
+    let (world, _) = world_of(|_, task, link| async move {
+        takes_and_says(&task, &link, "so").await;
+        keeps(&link, taken(&["a", "b"], &["a", "b"])).await;
+        TurnEnd::Completed
+    });
+    let session = plays(&world, 0).await;
+    let scope = world.core.scope(OWNER, &session);
+    let lost = blob("b").sha256;
+    let removed = world.core.blobs.remove(&scope, &lost, u64::MAX).await;
+    assert!(removed.expect("it can be removed"));
+    let mut written = Written::default();
+    let exported = world
+        .core
+        .export_session(OWNER, &session, "test", &mut written, &|_, _| {})
+        .await
+        .expect("it is a cache");
+    let why = exported.without_checkpoint.expect("it is left out");
+    assert!(
+        why.contains(&lost) && why.contains("are not stored"),
+        "{why}"
+    );
+    let carried = exported.manifest.blobs.iter().map(|blob| &blob.sha256);
+    assert_eq!(
+        carried
+            .filter(|sha256| [&lost, &blob("a").sha256].contains(sha256))
+            .count(),
+        0
+    );
+    let target = Target::new();
+    target.import(&written.entries).await.expect("imports");
+    target.assert_sound();
+    assert!(target.sees(&session).await);
+    let sort = keys::CHECKPOINT.to_owned();
+    let there: Option<CheckpointRow> = target.core.row(&session, sort).await.expect("readable");
+    assert_eq!(there, None);
 }
 
 #[tokio::test(start_paused = true)]

@@ -61,6 +61,7 @@ over_an_account! {
         a_checkpoint_without_an_answer_that_was_handed_over_is_not_kept,
         what_is_kept_while_a_client_is_awaited_is_there_when_it_answers,
         a_checkpoint_travels_with_its_session,
+        a_session_travels_without_a_checkpoint_that_lacks_bytes,
     }
     crowd {
         many_sessions_steered_queued_and_cancelled_at_once_lose_and_repeat_nothing,
