@@ -36,6 +36,7 @@ pub fn claim(
         ended_ms: None,
         end: None,
         program: None,
+        began_anew: None,
     };
     // It is rewritten when the Run ends.
     draft.put(keys::run(generation), &row);

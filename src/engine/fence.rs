@@ -9,6 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::ports::{ExecutionId, HarnessProgram};
+use super::words::shorten;
 
 /// Counter of Runs of one Session; 0 before the first.
 pub type Generation = u64;
@@ -237,6 +238,42 @@ pub struct RunRow {
     /// What drove its agent last, where that is another program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<HarnessProgram>,
+    /// The last time that its agent began anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub began_anew: Option<BeganAnew>,
+}
+
+/// An agent began from the recorded Items, though its harness had kept a state of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BeganAnew {
+    /// In which Turn.
+    pub turn: u64,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// More words than this are cut.
+const WHY_MAX_BYTES: usize = 400;
+
+impl BeganAnew {
+    /// In these words, as far as there is room for them.
+    pub fn new(turn: u64, mut why: String) -> BeganAnew {
+        shorten(&mut why, WHY_MAX_BYTES);
+        BeganAnew { turn, why }
+    }
+}
+
+impl RunRow {
+    /// Notes what drives the agent, and that it began anew, if it did. Whether that is news.
+    pub fn driven_by(&mut self, program: HarnessProgram, anew: Option<BeganAnew>) -> bool {
+        let is_other = self.program.as_ref() != Some(&program);
+        let is_anew = anew.is_some() && self.began_anew != anew;
+        self.program = Some(program);
+        if is_anew {
+            self.began_anew = anew;
+        }
+        is_other || is_anew
+    }
 }
 
 #[cfg(test)]
@@ -290,6 +327,34 @@ mod tests {
 
     fn execution(name: &str) -> ExecutionId {
         ExecutionId(name.into())
+    }
+
+    #[test]
+    fn what_drives_a_run_is_news_once_and_the_last_new_beginning_stays() {
+        let program = HarnessProgram {
+            name: "codex".into(),
+            version: "1".into(),
+            sha256: "a".into(),
+        };
+        let mut row = RunRow {
+            execution: execution("a"),
+            turn: 3,
+            started_ms: 1,
+            ended_ms: None,
+            end: None,
+            program: None,
+            began_anew: None,
+        };
+        let anew = |turn, why: &str| Some(BeganAnew::new(turn, why.to_owned()));
+        assert!(row.driven_by(program.clone(), None));
+        assert!(!row.driven_by(program.clone(), None));
+        assert!(row.driven_by(program.clone(), anew(3, "it is damaged")));
+        assert!(!row.driven_by(program.clone(), anew(3, "it is damaged")));
+        assert!(!row.driven_by(program.clone(), None));
+        assert_eq!(row.began_anew, anew(3, "it is damaged"));
+        assert!(row.driven_by(program, anew(4, &"long ".repeat(1_000))));
+        let why = row.began_anew.map(|anew| anew.why).unwrap_or_default();
+        assert!(why.len() <= WHY_MAX_BYTES && why.ends_with('…'), "{why}");
     }
 
     #[test]

@@ -11,8 +11,8 @@ use super::ids::{Kind, SessionId, derived, number_of};
 use super::keys::{self, AGENDA_SHARDS, Group, agenda_partition, parse_agenda};
 use super::outbox::Reconcile;
 use super::ports::{
-    DeliveryRead, EnvironmentRead, Environments, FilesQuery, Operator, OwedRead, Range, RunPhase,
-    RunRead, Told, WorkspaceFiles,
+    AnewRead, DeliveryRead, EnvironmentRead, Environments, FilesQuery, Operator, OwedRead, Range,
+    RunPhase, RunRead, Told, WorkspaceFiles,
 };
 use super::read::ListQuery;
 use super::session::Head;
@@ -72,6 +72,10 @@ impl RunRead {
             turn_id: turn_id(session, row.turn),
             process_alive: alive(process_of(&row.execution.0)),
             program: row.program,
+            began_anew: row.began_anew.map(|anew| AnewRead {
+                turn_id: turn_id(session, anew.turn),
+                reason: anew.why,
+            }),
             started_ms: row.started_ms,
             ended_ms: row.ended_ms,
             end: match (state, row.end) {
@@ -354,6 +358,7 @@ mod tests {
             ended_ms: None,
             end: None,
             program: None,
+            began_anew: None,
         }
     }
 

@@ -11,6 +11,7 @@ use super::checkpoint;
 use super::claim::begin_turn;
 use super::driven::Driven;
 use super::error::EngineError;
+use super::fence::BeganAnew;
 use super::heed::raise;
 use super::ids::{self, Kind};
 use super::input::Body;
@@ -394,11 +395,12 @@ impl Live {
                 None => return Ok(()),
             },
             Observation::ModelCall(usage) => Op::ModelCall(usage),
-            Observation::DrivenBy(program) if self.row.program.as_ref() == Some(&program) => {
-                return Ok(());
-            }
-            Observation::DrivenBy(program) => {
-                self.row.program = Some(program);
+            Observation::DrivenBy { program, anew } => {
+                let turn = self.loaded.head.turn.as_ref().map_or(0, |turn| turn.number);
+                let anew = anew.map(|why| BeganAnew::new(turn, why));
+                if !self.row.driven_by(program, anew) {
+                    return Ok(());
+                }
                 Op::Run(Box::new(self.row.clone()))
             }
             Observation::Checkpoint(taken) => match self.store_checkpoint(desk, *taken).await? {

@@ -47,6 +47,7 @@ fn facts(world: &World, session: &SessionId, head: &Head) -> Facts {
         }),
         turn_attempts: 5,
         room: 8,
+        began_anew: None,
         head: head.clone(),
     }
 }

@@ -36,8 +36,14 @@ pub(super) fn details(run: &RunRead) -> Details {
             Cell::maybe(run.quarantined_ms, Cell::Time),
         )
         .value("ended", Cell::maybe(run.ended_ms, Cell::Time));
-    match &run.program {
+    let details = match &run.program {
         Some(program) => details.value("driven by", Cell::text(program_text(program))),
+        None => details,
+    };
+    match &run.began_anew {
+        Some(anew) => details
+            .prose("began anew", format!("from the Items: {}", anew.reason))
+            .value("  in turn", Cell::text(&anew.turn_id)),
         None => details,
     }
 }

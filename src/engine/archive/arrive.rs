@@ -205,6 +205,7 @@ mod tests {
             ended_ms: None,
             end: None,
             program: None,
+            began_anew: None,
         };
         let kept = row(
             &head_there,

@@ -275,7 +275,12 @@ pub enum Observation {
     /// A model call ended, with its tokens.
     ModelCall(ModelUsage),
     /// What drives the agent, where that is another program. It is kept with the Run.
-    DrivenBy(HarnessProgram),
+    DrivenBy {
+        /// The program.
+        program: HarnessProgram,
+        /// Why it began from the recorded Items, though there was a state of its own to go on from.
+        anew: Option<String>,
+    },
     /// The harness's own state as it is now. It is kept in place of the one before with the next commit; if it can't be, the Turn goes on without.
     Checkpoint(Box<TakenCheckpoint>),
     /// Text as it is being written: shown live, never stored.

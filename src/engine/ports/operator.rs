@@ -55,6 +55,18 @@ pub struct RunRead {
     /// What drove its agent, where that is another program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<HarnessProgram>,
+    /// The last time that its agent began from the recorded Items, though its harness had kept a state of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub began_anew: Option<AnewRead>,
+}
+
+/// An agent that began anew.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AnewRead {
+    /// In which Turn.
+    pub turn_id: String,
+    /// Why, in words.
+    pub reason: String,
 }
 
 /// A delivery with its id.

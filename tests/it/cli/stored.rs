@@ -88,6 +88,7 @@ fn change(data: &Path, session: &str, execution: &str, change: impl FnOnce(&mut 
             ended_ms: None,
             end: None,
             program: None,
+            began_anew: None,
         };
         change(&mut head, now_ms);
         let next = head.execution_due(now_ms);

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::stub::{Answer, Asked, Gate, Stub};
 use super::world::{
-    create, create_with_function, last_turn, rat, send, settled, stop, stop_killed, the_codex,
-    transcript, until_status,
+    self, create, create_with_function, last_turn, rat, send, settled, stop, stop_killed,
+    the_codex, transcript, until_status,
 };
 use crate::cli::env::files_below;
 use crate::kill::rat::{Rat, until};
@@ -29,6 +29,11 @@ fn blobs(rat: &Rat) -> Vec<PathBuf> {
     let blobs = rat.data().join("blobs");
     let files = files_below(&blobs).into_iter();
     files.filter(|path| path.is_file()).collect()
+}
+
+/// What the last Run says of a new beginning.
+fn began_anew(rat: &Rat, session: &str) -> Value {
+    rat.json(&["runs", "show", session])["began_anew"].clone()
 }
 
 fn carry(session: &str, from: &Rat, to: &Rat) {
@@ -236,8 +241,24 @@ async fn what_is_lost_or_damaged_of_it_is_not_missed() {
         let bytes = blobs(&rat);
         assert!(!bytes.is_empty());
         bytes.iter().for_each(|path| harm(path));
+        // It is a cache: the Session travels without it.
+        let elsewhere = world::rat(&stub);
+        carry(&session, &rat, &elsewhere);
+        elsewhere.ok(&["fsck"]);
+        stop(&elsewhere);
         send(&rat, &session, "and again");
         assert_eq!(last_turn(&rat, &session).0, "completed");
+        let turn = rat.turns(&session)[1]["id"].clone();
+        let anew = began_anew(&rat, &session);
+        assert_eq!(anew["turn_id"], turn);
+        let why = anew["reason"].as_str().expect("words").to_owned();
+        assert!(!why.is_empty());
+        for command in [["runs", "show"], ["sessions", "explain"]] {
+            let shown = rat.ok(&[command[0], command[1], &session]);
+            let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(shown.contains("began anew"), "{shown}");
+            assert!(shown.contains(&format!("from the Items: {why}")), "{shown}");
+        }
         let [second, third] = [stub.asked(2).await, stub.asked(3).await];
         assert_ne!(thread(&second), thread(&third));
         assert_eq!(
@@ -250,6 +271,7 @@ async fn what_is_lost_or_damaged_of_it_is_not_missed() {
         let fourth = stub.asked(4).await;
         assert_eq!(thread(&third), thread(&fourth));
         assert!(goes_on_from(&fourth, &third));
+        assert_eq!(began_anew(&rat, &session), Value::Null);
         stop(&rat);
     }
 }
@@ -307,5 +329,7 @@ async fn a_history_that_is_too_long_for_the_model_is_begun_anew_from_the_items()
         [third.times_told("hello"), third.times_told("go on")],
         [1, 1]
     );
+    let why = began_anew(&rat, &session)["reason"].clone();
+    assert_eq!(why, "the provider says that it is too long");
     stop(&rat);
 }

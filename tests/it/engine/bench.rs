@@ -587,5 +587,6 @@ fn ended_run(now_ms: u64) -> RunRow {
         ended_ms: Some(now_ms),
         end: Some("bench".into()),
         program: None,
+        began_anew: None,
     }
 }

@@ -304,7 +304,7 @@ pub fn history(feed: &[Feed], seen: &[Seen]) -> Vec<Past> {
                 Observation::ModelCall(_)
                 | Observation::Delta(_)
                 | Observation::Checkpoint(_)
-                | Observation::DrivenBy(_)
+                | Observation::DrivenBy { .. }
                 | Observation::Subagent { .. }
                 | Observation::Heard { .. },
             ) => {}

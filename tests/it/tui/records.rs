@@ -46,6 +46,7 @@ fn run(id: &str, generation: u64, state: RunPhase) -> RunRead {
         lease_until_ms: live.then_some(NOW_MS + 20_000),
         quarantined_ms: (state == RunPhase::Quarantined).then_some(NOW_MS - 90_000),
         program: None,
+        began_anew: None,
     }
 }
 

@@ -50,6 +50,8 @@ pub struct Turn<'a> {
     pub(super) story: Story,
     /// Codex' own record, if there is one and it was of use so far.
     pub(super) native: Option<Native>,
+    /// Why it was of no use, if it was not.
+    anew: Option<String>,
     /// Late answers that were handed over.
     answers: usize,
     pub(super) model_calls: u32,
@@ -112,25 +114,19 @@ impl<'a> Turn<'a> {
         let setup = Setup::new(&task.agent, options.model_retries);
         let read = |saved| Native::read(saved, &setup.digest());
         let saved = task.checkpoint.filter(|_| !setup.is_told_all());
-        let native = match saved.map(read) {
-            Some(Ok(native)) => Some(native),
-            Some(Err(why)) => {
-                tracing::warn!(
-                    turn = task.turn,
-                    why,
-                    "Codex' own record is not gone on with"
-                );
-                None
-            }
-            None => None,
+        let (native, unfit) = match saved.map(read) {
+            Some(Ok(native)) => (Some(native), None),
+            Some(Err(why)) => (None, Some(why)),
+            None => (None, None),
         };
-        Turn {
+        let mut turn = Turn {
             options,
             known,
             proxy,
             session: task.session,
             setup,
             native,
+            anew: None,
             answers: 0,
             model: task.agent.model.clone(),
             environment: task.environment,
@@ -142,7 +138,11 @@ impl<'a> Turn<'a> {
             model_calls: task.model_calls,
             budget_bytes: options.history_budget_bytes,
             progress: 0,
+        };
+        if let Some(why) = unfit {
+            turn.begin_anew(&why);
         }
+        turn
     }
 
     /// Works until the Turn ends, waits or must be left.
@@ -164,9 +164,9 @@ impl<'a> Turn<'a> {
                 losses + 1
             };
             tracing::warn!(turn = self.turn, why, losses, "lost a Codex process");
-            if self.progress == before {
+            if self.progress == before && self.native.is_some() {
                 // Nobody knows what was in its way.
-                self.native = None;
+                self.begin_anew(&format!("the process that had it was lost: {why}"));
             }
             if losses >= LOSSES {
                 let message = format!("Codex ended {LOSSES} times in a row: {why}");
@@ -228,7 +228,11 @@ impl<'a> Turn<'a> {
             home,
             info,
         } = ready(self.options, self.known, &self.model, has_environment).await?;
-        self.saw(Observation::DrivenBy(info)).await?;
+        let driven = Observation::DrivenBy {
+            program: info,
+            anew: self.anew.clone(),
+        };
+        self.saw(driven).await?;
         if let Some(native) = &self.native
             && let Err(why) = native.put_back(home.path()).await
         {
@@ -325,13 +329,19 @@ impl<'a> Turn<'a> {
 
     /// Codex' own record is of no use: another process begins anew from what was recorded.
     pub(super) fn not_native(&mut self, why: &str) -> Halt {
+        self.begin_anew(why);
+        Halt::Again
+    }
+
+    /// From here on Codex is given what was recorded; the Run says why.
+    fn begin_anew(&mut self, why: &str) {
         tracing::warn!(
             turn = self.turn,
             why,
             "Codex' own record is not gone on with"
         );
         self.native = None;
-        Halt::Again
+        self.anew = Some(why.to_owned());
     }
 
     /// Nothing of this process goes on when it is gone, but for a command whose end the next one is told.
@@ -392,7 +402,8 @@ impl<'a> Turn<'a> {
 
     /// Whether a shorter history can be tried.
     pub(super) fn shorten(&mut self, sent_bytes: usize) -> bool {
-        if self.native.take().is_some() {
+        if self.native.is_some() {
+            self.begin_anew("the provider says that it is too long");
             return true;
         }
         self.budget_bytes = self.budget_bytes.min(sent_bytes) / 2;

@@ -81,7 +81,19 @@ pub fn explanation(facts: &Facts) -> Explanation {
         (RunState::Free, Some(turn)) => due(facts, turn),
         (RunState::Free, None) => idle(facts),
     };
-    history(facts, explained)
+    began_anew(facts, history(facts, explained))
+}
+
+/// What the agent was given is less than it had, which may be seen in what it does.
+fn began_anew(facts: &Facts, explained: Explanation) -> Explanation {
+    let shown = facts.turn.as_ref().map(|(number, _)| *number);
+    match &facts.began_anew {
+        Some(anew) if Some(anew.turn) == shown => {
+            let message = format!("its agent began anew from the Items: {}", anew.why);
+            explained.also("began_anew", message)
+        }
+        _ => explained,
+    }
 }
 
 fn idle(facts: &Facts) -> Explanation {

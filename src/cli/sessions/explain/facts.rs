@@ -5,6 +5,7 @@ use crate::cli::compose::{self, Local};
 use crate::cli::daemon::{self, Note};
 use crate::cli::out::CliError;
 use crate::cli::{Context, show};
+use crate::engine::fence::{BeganAnew, RunRow};
 use crate::engine::input::InputRow;
 use crate::engine::keys;
 use crate::engine::operating::process_of;
@@ -124,6 +125,8 @@ pub struct Facts {
     pub turn_attempts: u32,
     /// Turns that run at once, at most.
     pub room: usize,
+    /// That the agent began anew, as the last Run tells.
+    pub began_anew: Option<BeganAnew>,
 }
 
 impl Facts {
@@ -169,6 +172,8 @@ impl Facts {
             in_hand: p.claimed > 0,
             accepted_ms: row.accepted_ms,
         });
+        let run = keys::run(head.fence.generation);
+        let run = local.core.row::<RunRow>(&read.id, run).await?;
         let settings = &context.settings;
         Ok(Facts {
             session: read.id.clone(),
@@ -190,6 +195,7 @@ impl Facts {
             daemon: Attendance::of(context, local),
             turn_attempts: settings.limits.turn_attempts,
             room: settings.daemon.workers * settings.daemon.runs_per_worker,
+            began_anew: run.and_then(|run| run.began_anew),
             head,
         })
     }

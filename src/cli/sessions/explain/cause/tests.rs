@@ -4,6 +4,7 @@ use super::super::facts::{Call, Worker};
 use super::*;
 use crate::cli::daemon::Note;
 use crate::engine::expire::Expiry;
+use crate::engine::fence::BeganAnew;
 use crate::engine::ids::SessionId;
 use crate::engine::open_call::OpenCall;
 use crate::engine::ports::ExecutionId;
@@ -33,6 +34,7 @@ fn facts(change: impl FnOnce(&mut Facts)) -> Facts {
         }),
         turn_attempts: 5,
         room: 64,
+        began_anew: None,
     };
     change(&mut facts);
     facts
@@ -268,6 +270,20 @@ fn every_situation_has_its_explanation() {
             facts(|f| {
                 quarantined(f, Some(false));
                 f.daemon = Attendance::Nobody;
+            }),
+        ),
+        (
+            "completed, after the agent began anew",
+            facts(|f| {
+                ended(f, TurnStatus::Completed);
+                f.began_anew = Some(BeganAnew::new(1, "it is damaged".into()));
+            }),
+        ),
+        (
+            "the agent began anew in an earlier turn",
+            facts(|f| {
+                ended(f, TurnStatus::Completed);
+                f.began_anew = Some(BeganAnew::new(7, "it is damaged".into()));
             }),
         ),
     ];
