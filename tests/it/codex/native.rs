@@ -14,12 +14,12 @@ use crate::cli::env::files_below;
 use crate::kill::rat::{Rat, until};
 
 /// What the provider is told to find the conversation by: Codex' own name of it.
-fn thread(asked: &Asked) -> &Value {
+pub(crate) fn thread(asked: &Asked) -> &Value {
     &asked.body["prompt_cache_key"]
 }
 
 /// Whether a request begins with all that another one had, byte for byte.
-fn goes_on_from(later: &Asked, earlier: &Asked) -> bool {
+pub(crate) fn goes_on_from(later: &Asked, earlier: &Asked) -> bool {
     let text = |items: &[Value]| items.iter().map(ToString::to_string).collect::<Vec<_>>();
     text(later.input()).starts_with(&text(earlier.input()))
 }
@@ -36,7 +36,7 @@ fn began_anew(rat: &Rat, session: &str) -> Value {
     rat.json(&["runs", "show", session])["began_anew"].clone()
 }
 
-fn carry(session: &str, from: &Rat, to: &Rat) {
+pub(crate) fn carry(session: &str, from: &Rat, to: &Rat) {
     let file = from.path().join("session.tar.zst");
     let file = file.to_str().expect("a plain path");
     from.ok(&["sessions", "export", session, "--to", file]);

@@ -102,7 +102,7 @@ impl Witness {
                     FromProxy::Message { item, .. } => {
                         Told::Message(item["content"][0]["text"].clone())
                     }
-                    FromProxy::Reasoning { item, .. } => {
+                    FromProxy::Kept { item, .. } => {
                         Told::Reasoning(item["encrypted_content"].clone())
                     }
                     FromProxy::Usage { usage, .. } => Told::Usage(usage),

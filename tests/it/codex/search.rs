@@ -3,8 +3,9 @@
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
+use super::native::{goes_on_from, thread};
 use super::servers::create;
-use super::stub::{Answer, Stub};
+use super::stub::{Answer, Asked, Stub};
 use super::world::{last_turn, rat, send, settled, stop};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -20,6 +21,7 @@ async fn a_search_is_asked_for_as_the_agent_says_and_is_an_item_and_part_of_the_
             ))
             .says("found"),
         Answer::new().says("again"),
+        Answer::new().says("and again"),
     ])
     .await;
     let rat = rat(&stub);
@@ -64,6 +66,15 @@ async fn a_search_is_asked_for_as_the_agent_says_and_is_an_item_and_part_of_the_
         .iter()
         .filter(|item| item["type"] == "web_search_call");
     assert_eq!(past.count(), 2);
+    assert_eq!(thread(&asked), thread(&second));
+    send(&rat, &session, "and again");
+    let third = stub.asked(3).await;
+    assert_eq!(thread(&second), thread(&third));
+    assert!(goes_on_from(&third, &second));
+    let tools = |asked: &Asked| asked.body["tools"].clone();
+    assert_eq!(tools(&asked), tools(&third));
+    let searches = |item: &&Value| item["type"] == "web_search_call";
+    assert_eq!(rat.items(&session).iter().filter(searches).count(), 2);
     let shown = rat.ok(&["sessions", "items", &session]);
     assert!(shown.contains("web search q"), "{shown}");
     stop(&rat);

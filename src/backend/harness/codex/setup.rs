@@ -27,6 +27,8 @@ pub struct Setup {
     is_told_all: bool,
     /// Labels of its MCP servers.
     servers: Vec<String>,
+    /// What of each server is offered.
+    offered: Vec<Value>,
     thread: Value,
     turn: Map<String, Value>,
 }
@@ -37,13 +39,17 @@ impl Setup {
         let mut functions = BTreeMap::new();
         let mut tools = Vec::new();
         let mut servers = Vec::new();
+        let mut offered = Vec::new();
         for tool in &agent.tools {
             match tool {
                 AgentTool::Function(function) => {
                     functions.insert(function.name.clone(), function.is_async == Some(true));
                     tools.push(dynamic_tool(function));
                 }
-                AgentTool::Mcp(server) => servers.push(server.server_label.clone()),
+                AgentTool::Mcp(server) => {
+                    servers.push(server.server_label.clone());
+                    offered.push(json!([server.server_label, server.allowed_tools]));
+                }
                 _ => {}
             }
         }
@@ -102,6 +108,7 @@ impl Setup {
             delegates: agent.multi_agent.enabled,
             is_told_all: is_told_all(agent),
             servers,
+            offered,
             thread,
             turn,
         }
@@ -137,9 +144,10 @@ impl Setup {
         thread
     }
 
-    /// Names all that a thread is begun with, but for the endpoint.
+    /// Names all that a thread is begun with, but for the endpoint; of its servers what they may be asked for, and not where they are.
     pub fn digest(&self) -> String {
-        sha256_hex(self.thread.to_string().as_bytes())
+        let begun_with = json!([self.thread, self.offered]);
+        sha256_hex(begun_with.to_string().as_bytes())
     }
 
     /// What of a thread that is gone on with is not as it was asked for; `None`: all of it is.
@@ -229,12 +237,10 @@ impl Setup {
     }
 }
 
-/// Whether the Agent has what is followed through Codex' own words about it alone: other agents, servers, searches. Of a thread that is gone on with it would not tell
+/// Whether the Agent has what is followed through Codex' own words about it alone: other agents. Of a thread that is gone on with it would not tell
 /// them, so each Turn of such an Agent begins a thread.
 pub fn is_told_all(agent: &SessionAgent) -> bool {
-    let mut tools = agent.tools.iter();
-    let is_told = |tool: &AgentTool| matches!(tool, AgentTool::Mcp(_) | AgentTool::WebSearch(_));
-    agent.multi_agent.enabled || tools.any(is_told)
+    agent.multi_agent.enabled
 }
 
 /// Parameters of `turn/steer`.
@@ -463,6 +469,21 @@ mod tests {
                 json!({"type": "function_call_output", "call_id": "c", "output": "ok"}),
             ]
         );
+    }
+
+    #[test]
+    fn an_agent_that_may_ask_its_servers_for_something_else_is_another_one() {
+        let digest = |allowed: Value| {
+            let mut agent = SessionAgent::of_model("agent_1", "m");
+            let transport = json!({"type": "http", "server_url": "https://mcp.example/"});
+            let tool = json!({"type": "mcp", "allowed_tools": allowed, "connection_origin": "service", "credential_id": null,
+                "request_metadata": {}, "required": true, "server_label": "web", "transport": transport});
+            agent.tools = serde_json::from_value(json!([tool])).expect("it is a tool");
+            Setup::new(&agent, 1).digest()
+        };
+        assert_eq!(digest(json!(["add"])), digest(json!(["add"])));
+        assert_ne!(digest(json!(["add"])), digest(json!(["add", "remove"])));
+        assert_ne!(digest(json!(["add"])), digest(Value::Null));
     }
 
     #[test]

@@ -198,11 +198,19 @@ impl Turn<'_> {
         greet(&mut talk.server).await?;
         if self.native.is_none() {
             let started = talk.server.rpc.ask("thread/start", thread).await;
-            let started = started.map_err(|error| not_started(error, &talk.mcp))?;
+            let started = started.map_err(|error| {
+                missing_server(&error, &talk.mcp).unwrap_or_else(|| error.into())
+            })?;
             talk.thread = text(&started["thread"]["id"])?;
             return Ok(());
         }
         let resumed = talk.server.rpc.ask("thread/resume", thread.clone()).await;
+        if let Err(error) = &resumed
+            && let Some(missing) = missing_server(error, &talk.mcp)
+        {
+            // Another thread would miss it, too.
+            return Err(missing);
+        }
         let resumed = self.unless_refused(resumed)?;
         let has_environment = talk.place.is_some();
         if let Some(what) = self.setup.differs(&thread, &resumed, has_environment) {
@@ -385,20 +393,18 @@ async fn greet(server: &mut AppServer) -> Result<(), Halt> {
     Ok(server.rpc.tell("initialized").await?)
 }
 
-/// A thread that was not started. If that is because of an MCP server that the Agent requires, this says so.
-fn not_started(error: RpcError, mcp: &Mcp) -> Halt {
+/// Why there is no thread, if that is because of an MCP server that the Agent requires.
+fn missing_server(error: &RpcError, mcp: &Mcp) -> Option<Halt> {
     /// In Codex' words, before the servers that are missing.
     const MISSING: &str = "required MCP servers failed to initialize: ";
-    let RpcError::Refused { refusal, .. } = &error else {
-        return error.into();
+    let RpcError::Refused { refusal, .. } = error else {
+        return None;
     };
-    let Some((_, missing)) = refusal.message.split_once(MISSING) else {
-        return error.into();
-    };
+    let (_, missing) = refusal.message.split_once(MISSING)?;
     let label = missing.split(':').next().unwrap_or_default();
     let why = mcp.trouble_of(label).unwrap_or_else(|| missing.to_owned());
     let message = format!("the MCP server {label} is required and did not come up: {why}");
-    failed(TurnErrorCode::ConnectionFailed, message)
+    Some(failed(TurnErrorCode::ConnectionFailed, message))
 }
 
 fn text(value: &Value) -> Result<String, Halt> {

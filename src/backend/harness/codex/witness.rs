@@ -4,7 +4,7 @@
 //! proxy can't know: that a message of the user was taken, how a patch ended. So what the proxy says waits in a line until Codex has told what comes before
 //! it.
 //!
-//! Of a thread that it began itself Codex tells all of this, if it is asked to; of one that is gone on with it does not. So an agent that has more than commands, patches and functions
+//! Of a thread that it began itself Codex tells all of this, if it is asked to; of one that is gone on with it does not. So an agent that may start others
 //! (`setup::is_told_all`) is listened to through Codex: then nothing waits here but requests, for the ends that they tell.
 
 use std::collections::{HashSet, VecDeque};
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use super::calls::Stage;
 use super::proxy::FromProxy;
-use super::setup::APPLY_PATCH;
+use super::setup::{APPLY_PATCH, Setup};
 use super::talk::Talk;
 use super::turn::{Halt, Turn};
 use crate::engine::ports::{Fenced, Observation};
@@ -55,8 +55,8 @@ enum Passed {
     Ask { outputs: Vec<Value>, go: Go },
     /// A message of the model, by its id.
     Message(String),
-    /// What the model thought.
-    Reasoning(Value),
+    /// What the model thought, or its provider searched for it.
+    Kept(Value),
     /// What the model asked for.
     Call { item: Value, go: Go },
     /// The model's answer is complete.
@@ -144,8 +144,8 @@ impl Turn<'_> {
                 // Effects are recorded where they happen (`pass_gates`); here there is nothing to hold back.
                 false => drop(go.send(Ok(()))),
             },
-            FromProxy::Reasoning { thread, item } if is_ours(&thread) && !witness.aside => {
-                witness.push(Passed::Reasoning(item));
+            FromProxy::Kept { thread, item } if is_ours(&thread) && !witness.aside => {
+                witness.push(Passed::Kept(item));
             }
             FromProxy::Message { thread, item } if is_ours(&thread) && !witness.aside => {
                 let id = id_of(&item);
@@ -153,7 +153,7 @@ impl Turn<'_> {
                     .line
                     .extend(id.map(|id| (Passed::Message(id), Instant::now())));
             }
-            FromProxy::Reasoning { .. } | FromProxy::Message { .. } => {}
+            FromProxy::Kept { .. } | FromProxy::Message { .. } => {}
             FromProxy::Usage { thread, usage } => {
                 if is_ours(&thread) && !witness.aside {
                     witness.push(Passed::Complete);
@@ -183,10 +183,10 @@ impl Turn<'_> {
                 Passed::Ask { outputs, .. } => {
                     let is_taken = talk.witness.messages >= talk.witness.expected;
                     (is_taken || waited >= UNSEEN)
-                        && (waited >= UNTOLD || !talk.awaits_end(outputs))
+                        && (waited >= UNTOLD || !talk.awaits_end(outputs, &self.setup))
                 }
                 Passed::Message(id) => talk.witness.has_told([id]) || waited >= UNSEEN,
-                Passed::Reasoning(item) => is_told(item) || waited >= UNSEEN,
+                Passed::Kept(item) => is_told(item) || waited >= UNSEEN,
                 Passed::Call { .. } | Passed::Complete => true,
             };
             if !is_next {
@@ -203,7 +203,7 @@ impl Turn<'_> {
                     let _ = go.send(Ok(()));
                 }
                 Passed::Message(_) => {}
-                Passed::Reasoning(item) => self.raw_item(talk, item).await?,
+                Passed::Kept(item) => self.raw_item(talk, item).await?,
                 Passed::Call { item, go } => {
                     self.raw_item(talk, item).await?;
                     let _ = go.send(Ok(()));
@@ -252,13 +252,14 @@ impl Turn<'_> {
 
 impl Talk {
     /// Whether Codex is about to tell how one of these calls ended. Of a command that goes on in the background, and of what never began, it tells nothing.
-    fn awaits_end(&self, outputs: &[Value]) -> bool {
+    fn awaits_end(&self, outputs: &[Value], setup: &Setup) -> bool {
         newest(outputs).any(|output| {
             let id = output["call_id"].as_str().unwrap_or_default();
             let begun = self.calls.of(id).filter(|call| call.stage == Stage::Begun);
             let place = self.place.as_ref();
             let has_ended = || place.is_some_and(|place| place.processes.ended(id).is_some());
-            begun.is_some_and(|call| call.name == APPLY_PATCH || has_ended())
+            let is_shown = |name: &str| name == APPLY_PATCH || setup.mcp_tool(name).is_some();
+            begun.is_some_and(|call| is_shown(&call.name) || has_ended())
         })
     }
 }

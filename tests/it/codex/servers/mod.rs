@@ -4,6 +4,8 @@
 mod http;
 /// Servers behind an address.
 mod over_http;
+/// Codex' own record of a conversation with calls of tools.
+mod resumed;
 /// A server as a shell's script.
 pub(crate) mod script;
 /// Servers that are processes in the environment.

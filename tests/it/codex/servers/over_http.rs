@@ -12,7 +12,7 @@ use crate::codex::stub::{Answer, Gate, Stub};
 use crate::codex::world::{last_turn, profiled, rat, settled, stop, stop_killed, the_codex};
 use crate::kill::rat::Rat;
 
-const SECRET: &str = "planted-mcp-bearer-0123456789";
+pub(super) const SECRET: &str = "planted-mcp-bearer-0123456789";
 
 /// A data directory whose operator named the server.
 pub(super) fn knowing(stub: &Stub, server: &Server) -> Rat {

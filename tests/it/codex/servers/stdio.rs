@@ -23,7 +23,7 @@ fn one_call() -> [Answer; 2] {
 }
 
 /// What reached the server.
-fn reached(rat: &Rat, session: &str) -> Vec<Value> {
+pub(super) fn reached(rat: &Rat, session: &str) -> Vec<Value> {
     let lines = rat.lines(session, "calls");
     let lines = lines.iter().map(|line| serde_json::from_str(line));
     lines.collect::<Result<_, _>>().expect("they are messages")
@@ -89,7 +89,7 @@ async fn a_tool_is_called_recorded_told_and_known_in_the_next_turn() {
         (&past["namespace"], &past["name"]),
         (&json!("mcp__calc"), &json!("note"))
     );
-    assert_eq!(third.outputs_of("call_1"), ["it is noted"]);
+    assert_eq!(third.outputs_of("call_1"), told);
     let shown = rat.ok(&["sessions", "items", &session]);
     assert!(shown.contains("calc.note("), "{shown}");
     stop(&rat);
@@ -279,7 +279,7 @@ async fn the_worker_is_killed_during_a_call_and_its_outcome_is_unknown() {
     stop_killed(&rat);
 }
 
-fn until_reached(rat: &Rat, session: &str) {
+pub(super) fn until_reached(rat: &Rat, session: &str) {
     until(
         || format!("the server is called{}", rat.logs()),
         || (!rat.lines(session, "calls").is_empty()).then_some(()),

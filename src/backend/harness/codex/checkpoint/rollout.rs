@@ -76,7 +76,7 @@ pub struct OpenCall {
 /// What some lines say of a conversation, as far as it can be compared with what was seen of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
-    /// Ids of the model's messages and reasoning of the turn that was asked for, since the history was shortened last.
+    /// Ids of the model's messages, reasoning and searches of the turn that was asked for, since the history was shortened last.
     pub words: BTreeSet<String>,
     /// Ids of its calls of that turn.
     pub calls: BTreeSet<String>,
@@ -134,7 +134,9 @@ impl Lines {
         let is_assistants = item.role.as_deref() == Some("assistant");
         match (item.kind.as_str(), item.id, item.call_id) {
             ("message", Some(id), _) if is_of_turn && is_assistants => drop(self.words.insert(id)),
-            ("reasoning", Some(id), _) if is_of_turn => drop(self.words.insert(id)),
+            ("reasoning" | "web_search_call", Some(id), _) if is_of_turn => {
+                self.words.insert(id);
+            }
             (kind, _, Some(id)) if kind.ends_with("_call") => {
                 self.open.push(OpenCall {
                     id: id.clone(),
@@ -253,6 +255,7 @@ mod tests {
             r#"{"type":"event_msg","payload":{"type":"item_completed","item":{"type":"UserMessage","client_id":"input-7"}}}"#.to_owned() + "\n",
             item(r#""type":"message","role":"user","id":"u""#, "t1"),
             item(r#""type":"reasoning","id":"r""#, "t1"),
+            item(r#""type":"web_search_call","id":"w","status":"completed""#, "t1"),
             item(r#""type":"message","role":"assistant","id":"m""#, "t1"),
             item(r#""type":"custom_tool_call","id":"i","call_id":"c1","name":"apply_patch""#, "t1"),
             item(r#""type":"function_call","call_id":"c2","name":"x""#, "t1"),
@@ -267,7 +270,7 @@ mod tests {
         let read = Lines::read(lines.as_bytes(), "t1", vec![call("c0", false)]);
         let set = |ids: &[&str]| ids.iter().map(|id| (*id).to_owned()).collect();
         let expect = Lines {
-            words: set(&["r", "m"]),
+            words: set(&["r", "w", "m"]),
             calls: set(&["c1", "c2"]),
             open: vec![call("c1", true)],
             messages: set(&["input-7"]),

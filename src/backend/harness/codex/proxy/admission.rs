@@ -55,8 +55,8 @@ pub enum FromProxy {
         /// The finished output item.
         item: Value,
     },
-    /// The model reasoned.
-    Reasoning {
+    /// The model reasoned, or its provider searched the web for it.
+    Kept {
         /// The conversation.
         thread: Option<String>,
         /// The finished output item, with what the provider wants back.

@@ -176,10 +176,8 @@ impl Relay {
                 Asks::Hearing => {
                     self.pass.tell(FromProxy::Message { thread, item }).await?;
                 }
-                Asks::Reasoning => {
-                    self.pass
-                        .tell(FromProxy::Reasoning { thread, item })
-                        .await?
+                Asks::Keeping => {
+                    self.pass.tell(FromProxy::Kept { thread, item }).await?;
                 }
                 Asks::Call => {
                     let (go, answered) = oneshot::channel();

@@ -14,13 +14,12 @@ const GO_ON: [HeaderName; 6] = [
     HeaderName::from_static("x-client-request-id"),
 ];
 
-/// Output items of kinds that the provider works out itself: no agent acts on them.
-const BY_PROVIDER: [&str; 5] = [
+/// Output items of kinds that the provider works out itself: no agent acts on them, and none is offered here.
+const BY_PROVIDER: [&str; 4] = [
     "code_interpreter_call",
     "file_search_call",
     "image_generation_call",
     "mcp_call",
-    "web_search_call",
 ];
 
 /// What goes on of a request's head. It is asked for without compression, because what is packed can't be witnessed.
@@ -85,8 +84,8 @@ pub fn told(body: &[u8]) -> Option<Told> {
 pub enum Asks {
     /// To act.
     Call,
-    /// To be kept for the next request.
-    Reasoning,
+    /// To be kept for the next request: what the model thought, and what its provider did for it.
+    Keeping,
     /// To be heard.
     Hearing,
     /// Nothing.
@@ -96,7 +95,7 @@ pub enum Asks {
 /// Kinds of calls that nobody knows yet count as calls.
 pub fn asks(item: &Value) -> Asks {
     match kind(item) {
-        "reasoning" => Asks::Reasoning,
+        "reasoning" | "web_search_call" => Asks::Keeping,
         "message" => Asks::Hearing,
         kind if kind.ends_with("_call") && !BY_PROVIDER.contains(&kind) => Asks::Call,
         _ => Asks::Nothing,
@@ -206,9 +205,10 @@ mod tests {
             ("local_shell_call", Asks::Call),
             ("tool_search_call", Asks::Call),
             ("teleport_call", Asks::Call),
-            ("web_search_call", Asks::Nothing),
+            ("code_interpreter_call", Asks::Nothing),
             ("message", Asks::Hearing),
-            ("reasoning", Asks::Reasoning),
+            ("reasoning", Asks::Keeping),
+            ("web_search_call", Asks::Keeping),
         ] {
             assert_eq!(asks(&json!({"type": kind})), expect, "{kind}");
         }
