@@ -2,9 +2,9 @@
 //!
 //! It is a cache. One row of a Session names its bytes, which are stored before it; the commit that replaces it is fenced like every other. What
 //! it stands for is told in Items, so that whoever goes on knows what has to be added. Whatever is wrong with it, there is none, and
-//! no Turn fails for it. Bytes that no row names any more are left over until `fsck --repair`, or until the Session is erased.
+//! no Turn fails for it. Bytes that the row in its place does not name go a day later (`superseded`).
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,7 @@ use super::keys;
 use super::ports::{BlobScope, BlobSource, Checkpoint, SavedCheckpoint, TakenCheckpoint};
 use super::run::{Stop, patiently};
 use super::session::Head;
+use super::superseded;
 
 /// A larger row is not kept: it would be carried with every Turn.
 const ROW_MAX_BYTES: usize = 64 << 10;
@@ -74,24 +75,34 @@ impl Position {
     }
 }
 
-/// Keeps a checkpoint whose bytes are stored, for the Run of `generation`.
-pub fn keep(draft: &mut Draft, taken: &Checkpoint, generation: u64) {
+/// A checkpoint whose bytes are stored, and what it takes the place of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// What is kept.
+    pub checkpoint: Checkpoint,
+    /// Digests of bytes that were stored for earlier ones, and that this one does not name.
+    pub superseded: BTreeSet<String>,
+}
+
+/// Keeps a checkpoint, for the Run of `generation`.
+pub fn keep(draft: &mut Draft, kept: &Kept, generation: u64) {
+    superseded::note(draft, &kept.superseded);
     let row = CheckpointRow {
         generation,
         position: Position::now(&draft.head),
         at_ms: draft.now_ms,
-        checkpoint: taken.clone(),
+        checkpoint: kept.checkpoint.clone(),
     };
     draft.put(keys::CHECKPOINT.to_owned(), &row);
 }
 
-/// What was kept of a Session, as far as it can be used with this past.
+/// What was kept of a Session, as far as it can be used with this past, and the digests of all bytes of it.
 pub(super) async fn load(
     core: &Core,
     session: &SessionId,
     head: &Head,
     told: &Retold,
-) -> Result<Option<SavedCheckpoint>, Stop> {
+) -> Result<(Option<SavedCheckpoint>, HashSet<String>), Stop> {
     let read = || core.row::<CheckpointRow>(session, keys::CHECKPOINT.to_owned());
     let row = match patiently(read).await {
         Ok(row) => row,
@@ -101,25 +112,29 @@ pub(super) async fn load(
         }
         Err(stop) => return Err(stop),
     };
+    let blobs = row.iter().flat_map(|row| &row.checkpoint.blobs);
+    let stored = blobs.map(|blob| blob.sha256.clone()).collect();
     let usable =
         row.filter(|row| row.generation <= head.fence.generation && row.position.is_within(head));
-    Ok(usable.and_then(|row| {
+    let saved = usable.and_then(|row| {
         Some(SavedCheckpoint {
             later: row.position.later(told)?,
             checkpoint: row.checkpoint,
             scope: core.scope(&head.owner, session),
             bytes: core.blobs.clone(),
         })
-    }))
+    });
+    Ok((saved, stored))
 }
 
-/// Stores the bytes of a checkpoint that are not in `stored` yet, and adds them. What can be kept then; nothing, if something is wrong with it.
+/// Stores the bytes of a checkpoint that are not in `stored` yet. What can be kept then, of which the digests are what is in `stored` from then
+/// on; nothing, if something is wrong with it.
 pub(super) async fn store(
     core: &Core,
     scope: &BlobScope,
     taken: TakenCheckpoint,
     stored: &mut HashSet<String>,
-) -> Option<Checkpoint> {
+) -> Option<Kept> {
     let TakenCheckpoint {
         checkpoint, new, ..
     } = taken;
@@ -139,14 +154,18 @@ pub(super) async fn store(
         }
     }
     // A row never points at bytes that are not stored.
-    match checkpoint
-        .blobs
-        .iter()
-        .all(|blob| stored.contains(&blob.sha256))
-    {
-        true => Some(checkpoint),
-        false => refused("it names bytes that nobody stored"),
+    let blobs = checkpoint.blobs.iter();
+    let named: HashSet<String> = blobs.map(|blob| blob.sha256.clone()).collect();
+    if !named.is_subset(stored) {
+        return refused("it names bytes that nobody stored");
     }
+    let superseded = stored.difference(&named).cloned().collect();
+    // What is superseded is stored anew before it is named again: until then it may go at any time.
+    *stored = named;
+    Some(Kept {
+        checkpoint,
+        superseded,
+    })
 }
 
 async fn put(core: &Core, scope: &BlobScope, bytes: bytes::Bytes) -> Result<String, EngineError> {

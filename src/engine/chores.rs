@@ -5,6 +5,7 @@
 //! them removes that chore. So a crash at any point leaves either a record or a chore, and no list of all bytes is ever needed.
 //! Surprising: the chore is the fence, too. Once it was done, the commit that would have removed it fails.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,7 @@ use super::keys;
 use super::ports::{
     BlobError, BlobRef, BlobScope, Change, Guard, Key, Range, Record, StoreError, Write,
 };
+use super::superseded::Sweep;
 
 /// What nothing names by then is erased. An upload must be over long before.
 pub const UNNAMED_MS: u64 = 24 * 3_600_000;
@@ -48,9 +50,19 @@ pub enum Chore {
         /// The bytes.
         sha256: String,
     },
+    /// Remove these bytes of a harness's own state, unless a row of the Session names them.
+    Superseded {
+        /// The Session.
+        session: SessionId,
+        /// The bytes.
+        sha256s: Vec<String>,
+    },
 }
 
 impl Chore {
+    /// Part of the key of one that is about superseded bytes.
+    pub(super) const SUPERSEDED: &str = "superseded";
+
     /// Its part of the row's key.
     fn word(&self) -> &'static str {
         match self {
@@ -59,6 +71,7 @@ impl Chore {
             Chore::File => "file",
             Chore::Vault => "vault",
             Chore::Blob { .. } => "blob",
+            Chore::Superseded { .. } => Chore::SUPERSEDED,
         }
     }
 }
@@ -150,9 +163,18 @@ impl Core {
         };
         loop {
             let page = self.store.range(&range).await?;
+            let mut sweeps = Vec::new();
             for record in &page.records {
-                if let Err(error) = self.do_chore(record).await {
+                if let Some(sweep) = Sweep::of(record) {
+                    sweep.join(&mut sweeps);
+                } else if let Err(error) = self.do_chore(record).await {
                     tracing::warn!(key = %record.key, %error, "something can't be erased now");
+                }
+            }
+            for sweep in sweeps {
+                let session = sweep.session.clone();
+                if let Err(error) = self.sweep(sweep).await {
+                    tracing::warn!(%session, %error, "superseded bytes can't be removed now");
                 }
             }
             match page.records.last() {
@@ -202,6 +224,10 @@ impl Core {
             Chore::Blob { session, sha256 } => {
                 self.remove_unnamed(owner, &session, &sha256).await?;
             }
+            Chore::Superseded { .. } => {
+                let sweep = Sweep::of(record).ok_or_else(damaged)?;
+                return self.sweep(sweep).await;
+            }
         }
         let done = Write {
             key: key.clone(),
@@ -212,22 +238,33 @@ impl Core {
         Ok(())
     }
 
-    /// Removes bytes that no row of a Session names. If somebody stored them again meanwhile, it is looked at again later.
+    /// Removes bytes that no row of a Session names.
     async fn remove_unnamed(
         &self,
         owner: &str,
         session: &SessionId,
         sha256: &str,
     ) -> Result<(), EngineError> {
-        let now_ms = self.clock.now_ms();
         match self.load(session).await? {
             Some(loaded) if loaded.head.owner == owner && loaded.head.deleted_ms.is_none() => {}
             // It is erased whole, or somebody else's.
             _ => return Ok(()),
         }
-        if self.names(session, sha256).await? {
-            return Ok(());
+        let unnamed = self.unnamed(session, [sha256.to_owned()].into());
+        match unnamed.await?.is_empty() {
+            true => Ok(()),
+            false => self.remove_or_later(owner, session, sha256).await,
         }
+    }
+
+    /// Removes bytes that no row named just now. If somebody stored them again meanwhile, it is looked at again later.
+    pub(super) async fn remove_or_later(
+        &self,
+        owner: &str,
+        session: &SessionId,
+        sha256: &str,
+    ) -> Result<(), EngineError> {
+        let now_ms = self.clock.now_ms();
         let scope = self.scope(owner, session);
         let before_ms = now_ms.saturating_sub(KEPT_MS);
         if self.blobs.remove(&scope, sha256, before_ms).await? {
@@ -253,8 +290,12 @@ impl Core {
         Ok(())
     }
 
-    /// Whether a row of the Session names these bytes.
-    async fn names(&self, session: &SessionId, sha256: &str) -> Result<bool, EngineError> {
+    /// Those of these bytes that no row of the Session names.
+    pub(super) async fn unnamed(
+        &self,
+        session: &SessionId,
+        mut digests: BTreeSet<String>,
+    ) -> Result<BTreeSet<String>, EngineError> {
         let mut range = Range {
             partition: keys::session_partition(session),
             from: String::new(),
@@ -267,14 +308,17 @@ impl Core {
             let mut facts = SessionFacts::new();
             page.records.iter().for_each(|record| facts.take(record));
             // What can't be read may name them.
-            if facts.unreadable().next().is_some()
-                || facts.blobs().any(|(_, blob)| blob.sha256 == sha256)
-            {
-                return Ok(true);
+            if facts.unreadable().next().is_some() {
+                digests.clear();
+            }
+            for (_, blob) in facts.blobs() {
+                digests.remove(&blob.sha256);
             }
             match page.records.last() {
-                Some(last) if page.more => range.from = format!("{}\0", last.key.sort),
-                _ => return Ok(false),
+                Some(last) if page.more && !digests.is_empty() => {
+                    range.from = format!("{}\0", last.key.sort);
+                }
+                _ => return Ok(digests),
             }
         }
     }

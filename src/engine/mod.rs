@@ -86,6 +86,7 @@ mod starting;
 mod steps;
 pub mod subagent;
 mod subagents;
+mod superseded;
 pub mod templates;
 pub mod tools;
 pub mod turn;

@@ -1,6 +1,6 @@
 //! Observe: what a harness saw becomes rows of one commit. Pure: operations applied to a draft, as often as it takes to commit.
 
-use super::checkpoint;
+use super::checkpoint::{self, Kept};
 use super::draft::Draft;
 use super::environment::{self, Trouble};
 use super::fence::RunRow;
@@ -9,7 +9,7 @@ use super::item::{Delegation, ItemBody, ItemRow};
 use super::journal::Entry;
 use super::keys;
 use super::open_call::{MAX_OPEN_CALLS, OpenCall};
-use super::ports::{Checkpoint, Claim, ModelUsage};
+use super::ports::{Claim, ModelUsage};
 use super::settle::{add_item, add_user_item, deliver_input};
 use super::subagent::{self, SubagentRows};
 use super::subagents::call_body;
@@ -65,7 +65,7 @@ pub enum Op {
     /// A command met trouble in the environment.
     Troubled(Trouble),
     /// The harness's own state, whose bytes are stored. It holds all that was seen before.
-    Checkpoint(Box<Checkpoint>),
+    Checkpoint(Box<Kept>),
 }
 
 /// Applies one operation for the Run of `generation`.
@@ -130,7 +130,7 @@ pub fn apply(draft: &mut Draft, op: &Op, generation: u64) {
         Op::Run(row) => draft.put(keys::run(generation), row.as_ref()),
         Op::Opened { lost } => environment::opened(draft, *lost),
         Op::Troubled(trouble) => environment::troubled(draft, trouble),
-        Op::Checkpoint(taken) => checkpoint::keep(draft, taken, generation),
+        Op::Checkpoint(kept) => checkpoint::keep(draft, kept, generation),
     }
 }
 

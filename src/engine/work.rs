@@ -57,7 +57,7 @@ pub(super) struct Desk {
     pub(super) steer: mpsc::Sender<Steer>,
     /// Answers that were handed over.
     answers: usize,
-    /// Digests of what is stored of checkpoints.
+    /// Digests of what is stored of checkpoints, and not superseded.
     checkpointed: HashSet<String>,
     pub(super) signal: watch::Sender<Signal>,
 }
@@ -65,7 +65,15 @@ pub(super) struct Desk {
 impl Desk {
     /// Hands answers over that are recorded as given. A checkpoint that was taken before and is not committed yet would pass for one that holds them.
     pub(super) fn hand_over(&mut self, answers: Vec<Steer>) {
-        self.ops.retain(|op| !matches!(op, Op::Checkpoint(_)));
+        let (dropped, kept) = std::mem::take(&mut self.ops)
+            .into_iter()
+            .partition(|op| matches!(op, Op::Checkpoint(_)));
+        self.ops = kept;
+        for op in dropped {
+            if let Op::Checkpoint(kept) = op {
+                self.checkpointed.extend(kept.superseded);
+            }
+        }
         for answer in answers {
             self.answers += 1;
             let _ = self.steer.try_send(answer);
@@ -182,12 +190,10 @@ impl Live {
             Err(failure) => return Ok((Some(Ending::Failed(failure)), Vec::new())),
         };
         worker.histories.handed_over(&self.session, &head, &feed);
-        let saved = match worker.harness.keeps_checkpoints(&self.config.agent) {
+        let (saved, checkpointed) = match worker.harness.keeps_checkpoints(&self.config.agent) {
             true => checkpoint::load(&worker.core, &self.session, &head, &told).await?,
-            false => None,
+            false => Default::default(),
         };
-        let named = saved.iter().flat_map(|saved| &saved.checkpoint.blobs);
-        let checkpointed = named.map(|blob| blob.sha256.clone()).collect();
         let task = TurnTask {
             session: self.session.to_string(),
             turn: ids::derived(Kind::Turn, &self.session, turn.number),
@@ -436,7 +442,7 @@ impl Live {
         };
         let (kept, stored) = self.tending(storing).await?;
         desk.checkpointed = stored;
-        Ok(kept.map(|checkpoint| Op::Checkpoint(Box::new(checkpoint))))
+        Ok(kept.map(|kept| Op::Checkpoint(Box::new(kept))))
     }
 
     pub(super) async fn push(&mut self, desk: &mut Desk, op: Op) -> Result<(), Stop> {
@@ -447,9 +453,10 @@ impl Live {
             | Op::Function { .. }
             | Op::Began { .. }
             | Op::Ended(..)
-            | Op::Checkpoint(_)
             | Op::Run(_)
             | Op::Heard { .. } => 1,
+            // Its row, and the chore of what it takes the place of.
+            Op::Checkpoint(_) => 2,
             // The subagent's, its Turn's and an Item's.
             Op::Subagent(_) => 3,
         };

@@ -96,6 +96,7 @@ impl Fsck<'_> {
         let left_over: Vec<&StoredBlob> = old
             .iter()
             .filter(|blob| !named.contains_key(blob.sha256.as_str()))
+            .filter(|blob| !self.is_given_up(session, &blob.sha256))
             .collect();
         let Some(first) = left_over.first() else {
             return Ok(None);
@@ -124,6 +125,12 @@ impl Fsck<'_> {
             }
         }
         Ok(Some((finding, repaired)))
+    }
+
+    /// Whether a chore says that they are removed, and when.
+    fn is_given_up(&self, session: &SessionId, sha256: &str) -> bool {
+        let given_up = self.given_up.get(session);
+        given_up.is_some_and(|digests| digests.contains(sha256))
     }
 
     pub(super) fn orphans_before_ms(&self) -> u64 {

@@ -94,7 +94,12 @@ impl Fsck<'_> {
             let page = self.core.store.range(&range).await?;
             for record in &page.records {
                 let named = keys::parse_chore(&record.key.sort).is_some();
-                if !named || decode::<Chore>(record).is_err() {
+                let chore = decode::<Chore>(record);
+                if let Ok(Chore::Superseded { session, sha256s }) = &chore {
+                    let given_up = self.given_up.entry(session.clone()).or_default();
+                    given_up.extend(sha256s.iter().cloned());
+                }
+                if !named || chore.is_err() {
                     let finding = Finding {
                         invariant: Invariant::Form,
                         key: record.key.clone(),

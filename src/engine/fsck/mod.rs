@@ -21,9 +21,10 @@ mod walk;
 pub use inventory::{Inventory, Leftover, StoredBlob};
 pub use report::{Judged, Outcome, Tally};
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::core::Core;
+use super::ids::SessionId;
 use super::ports::BlobScope;
 
 /// Bytes that no record names are left alone for so long: they may be on their way into one.
@@ -54,6 +55,8 @@ pub struct Fsck<'a> {
     kept: BTreeSet<BlobScope>,
     /// Owners of whom a row can't be read: it may name any scope.
     unsure: BTreeSet<String>,
+    /// Digests of superseded bytes that a chore removes in time, by Session.
+    given_up: BTreeMap<SessionId, BTreeSet<String>>,
 }
 
 impl<'a> Fsck<'a> {
@@ -73,6 +76,7 @@ impl<'a> Fsck<'a> {
             owners: Vec::new(),
             kept: BTreeSet::new(),
             unsure: BTreeSet::new(),
+            given_up: BTreeMap::new(),
         }
     }
 }

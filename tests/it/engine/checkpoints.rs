@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -9,12 +10,12 @@ use futures_util::future::BoxFuture;
 use pretty_assertions::assert_eq;
 use rat_things::api::{SessionAgent, SessionStatus, TurnStatus};
 use rat_things::engine::checkpoint::CheckpointRow;
-use rat_things::engine::core::{Loaded, decode};
+use rat_things::engine::core::{Loaded, Settings, decode};
 use rat_things::engine::draft::Draft;
 use rat_things::engine::ids::{SessionId, sha256_hex};
 use rat_things::engine::keys;
 use rat_things::engine::ports::{
-    BlobRef, Checkpoint, ExecutionId, Harness, Key, Observation, TakenCheckpoint, TurnEnd,
+    BlobRef, Checkpoint, ExecutionId, Harness, Key, Observation, Range, TakenCheckpoint, TurnEnd,
     TurnLink, TurnTask,
 };
 use serde_json::json;
@@ -74,6 +75,16 @@ fn world_of<F>(
 where
     F: Future<Output = TurnEnd> + Send + 'static,
 {
+    world_of_settings(Settings::default(), act)
+}
+
+fn world_of_settings<F>(
+    settings: Settings,
+    act: impl Fn(usize, TurnTask, TurnLink) -> F + Send + Sync + 'static,
+) -> (World, Arc<Mutex<Vec<Given>>>)
+where
+    F: Future<Output = TurnEnd> + Send + 'static,
+{
     let given = Arc::new(Mutex::new(Vec::new()));
     let harness = Keeps {
         act: Box::new(move |started, task, link| Box::pin(act(started, task, link))),
@@ -82,6 +93,7 @@ where
     };
     let world = Setup {
         harness: Some(Arc::new(harness)),
+        settings,
         ..Setup::default()
     };
     (world.build(), given)
@@ -327,6 +339,103 @@ pub async fn what_is_kept_while_a_client_is_awaited_is_there_when_it_answers() {
             .map(String::as_str),
         Some("Assistant: thanks")
     );
+}
+
+/// Lets two days pass in which nothing is done but chores; none is left.
+async fn two_days_pass(world: &World) {
+    world.stop_dispatching();
+    let early = Duration::from_secs(23 * 3_600);
+    tokio::time::sleep(early).await;
+    let before = chores(world).await;
+    world.core.do_chores().await.expect("does");
+    assert_eq!(chores(world).await, before, "nothing goes within a day");
+    tokio::time::sleep(Duration::from_secs(48 * 3_600) - early).await;
+    world.core.do_chores().await.expect("does");
+    assert_eq!(chores(world).await, 0);
+    world.sound();
+}
+
+async fn chores(world: &World) -> usize {
+    let range = Range {
+        partition: keys::CHORES.to_owned(),
+        from: String::new(),
+        until: None,
+        reverse: false,
+        limit: 100,
+    };
+    let page = world.core.store.range(&range).await.expect("reads");
+    page.records.len()
+}
+
+/// Which of these texts are stored in the Session.
+async fn stored<'a>(world: &World, session: &SessionId, texts: &[&'a str]) -> Vec<&'a str> {
+    let scope = world.core.scope(OWNER, session);
+    let mut there = Vec::new();
+    for text in texts {
+        if world.core.blobs.has(&scope, &blob(text)).await == Ok(true) {
+            there.push(*text);
+        }
+    }
+    there
+}
+
+#[tokio::test(start_paused = true)]
+pub async fn superseded_bytes_go_a_day_later_unless_something_else_names_them() {
+    /// The bytes of what the agent says, as an Item has them.
+    const SAID: &str = "\"said\"";
+    let (world, given) = world_of_settings(
+        Settings {
+            inline_bytes: 0,
+            ..Settings::default()
+        },
+        |started, task, link| async move {
+            // An Item has the same bytes as one of the checkpoints.
+            takes_and_says(&task, &link, "said").await;
+            match started {
+                0 => keeps(&link, taken(&["a", "b", SAID], &["a", "b", SAID])).await,
+                1 => keeps(&link, taken(&["a", "c"], &["c"])).await,
+                2 => keeps(&link, taken(&["a", "d"], &["d"])).await,
+                _ => {}
+            }
+            TurnEnd::Completed
+        },
+    );
+    let session = plays(&world, 2).await;
+    let all_texts = ["a", "b", "c", "d", SAID];
+    assert_eq!(stored(&world, &session, &all_texts).await, all_texts);
+    assert_eq!(chores(&world).await, 2);
+    two_days_pass(&world).await;
+    assert_eq!(stored(&world, &session, &all_texts).await, ["a", "d", SAID]);
+    world.start_dispatching();
+    world.say(&session, "after", "more").await;
+    world.settled(&session).await;
+    assert_eq!(all(&given).pop(), Some(some(&[], &["a", "d"])));
+}
+
+#[tokio::test(start_paused = true)]
+pub async fn bytes_that_are_kept_again_stay() {
+    let (world, given) = world_of(|started, task, link| async move {
+        takes_and_says(&task, &link, "so").await;
+        match started {
+            0 => keeps(&link, taken(&["a"], &["a"])).await,
+            1 => {
+                keeps(&link, taken(&["b"], &["b"])).await;
+                // What was superseded just now is stored anew, or not kept.
+                keeps(&link, taken(&["a", "b"], &[])).await;
+                keeps(&link, taken(&["c"], &["c"])).await;
+                keeps(&link, taken(&["a"], &["a"])).await;
+            }
+            _ => {}
+        }
+        TurnEnd::Completed
+    });
+    let session = plays(&world, 1).await;
+    two_days_pass(&world).await;
+    assert_eq!(stored(&world, &session, &["a", "b", "c"]).await, ["a"]);
+    world.start_dispatching();
+    world.say(&session, "after", "more").await;
+    world.settled(&session).await;
+    assert_eq!(all(&given).pop(), Some(some(&[], &["a"])));
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,6 +3,7 @@
 use rat_things::engine::archive::ArchiveError;
 use rat_things::engine::error::EngineError;
 use rat_things::engine::fsck::ORPHANS_AFTER_MS;
+use rat_things::engine::ids::{SessionId, sha256_hex};
 use rat_things::engine::keys::{self, Group};
 use rat_things::engine::ports::{BlobSource, Blobs, Store};
 use serde_json::json;
@@ -146,6 +147,29 @@ async fn bytes_that_no_record_names() {
     )
     .await;
     assert!(left.iter().all(|path| !path.exists()));
+    works(&place).await;
+}
+
+#[tokio::test]
+async fn bytes_that_a_chore_will_remove_are_not_left_over() {
+    let place = Place::new().await;
+    let path = place.orphan(OWNER, &place.busy, "given up").await;
+    let chore = |session: &SessionId| {
+        let sha256s = [sha256_hex(b"given up")];
+        json!({"superseded": {"session": session, "sha256s": sha256s}}).to_string()
+    };
+    let due_ms = place.core.clock.now_ms() + ORPHANS_AFTER_MS;
+    let key = |name: &str| keys::chore(due_ms, OWNER, "superseded", name);
+    let (mine, other) = (key("mine"), key("other"));
+    place.put(mine.clone(), chore(&place.busy).into()).await;
+    assert_eq!(place.fsck(REPAIR).await.found, []);
+    assert!(path.exists());
+    // Of another Session, it is about other bytes.
+    place.lose(mine).await;
+    let session = place.eventful.session.clone();
+    place.put(other, chore(&session).into()).await;
+    repairs(&place, &["its bytes"]).await;
+    assert!(!path.exists());
     works(&place).await;
 }
 

@@ -62,6 +62,8 @@ over_an_account! {
         what_is_kept_while_a_client_is_awaited_is_there_when_it_answers,
         a_checkpoint_travels_with_its_session,
         a_session_travels_without_a_checkpoint_that_lacks_bytes,
+        superseded_bytes_go_a_day_later_unless_something_else_names_them,
+        bytes_that_are_kept_again_stay,
     }
     crowd {
         many_sessions_steered_queued_and_cancelled_at_once_lose_and_repeat_nothing,
