@@ -2,8 +2,8 @@
 
 use super::out::{Cell, Column, Details, LineKind, Role, Table};
 use crate::api::{
-    AgentContent, AgentSession, CallStatus, FunctionOutput, Item, McpCallItem, MessageContent,
-    Phase, Role as Speaker, SessionArtifact, SessionStatus, TurnStatus, Words,
+    AgentSession, CallStatus, FunctionOutput, Item, McpCallItem, MessageContent, Phase,
+    Role as Speaker, SessionArtifact, SessionStatus, TurnStatus, Words,
 };
 use crate::engine::ports::TurnRead;
 use crate::engine::turn::TurnRow;
@@ -312,40 +312,11 @@ pub fn item_line(item: &Item) -> (LineKind, String) {
         ),
         other => (
             LineKind::Tool,
-            shared_line(other).unwrap_or_else(|| other.kind().to_owned()),
+            other
+                .between_agents()
+                .unwrap_or_else(|| other.kind().to_owned()),
         ),
     }
-}
-
-/// What agents of a Session did to one another; `None` for other Items.
-fn shared_line(item: &Item) -> Option<String> {
-    Some(match item {
-        Item::AgentMessage(message) => format!("heard: {}", agent_text(&message.content)),
-        Item::CreateSubagentCall(call) => {
-            format!("starts a subagent: {}", agent_text(&call.content))
-        }
-        Item::SendSubagentInputCall(call) => format!(
-            "tells {}: {}",
-            call.recipient_agent_id,
-            agent_text(&call.content)
-        ),
-        Item::WaitForSubagentsCall(call) => {
-            format!("waits for {}", call.recipient_agent_ids.join(", "))
-        }
-        Item::ResumeSubagentCall(call) => format!("resumes {}", call.recipient_agent_id),
-        Item::InterruptSubagentCall(call) => format!("interrupts {}", call.recipient_agent_id),
-        Item::CloseSubagentCall(call) => format!("closes {}", call.recipient_agent_id),
-        _ => return None,
-    })
-}
-
-/// What one agent told another.
-pub fn agent_text(parts: &[AgentContent]) -> String {
-    let texts = parts.iter().map(|part| match part {
-        AgentContent::OutputText { text } => text.as_str(),
-        AgentContent::EncryptedContent { .. } => "[sealed]",
-    });
-    texts.collect::<Vec<_>>().join("\n")
 }
 
 fn mcp_line(call: &McpCallItem) -> String {

@@ -38,6 +38,10 @@ pub enum Place {
     Confirm,
     /// The Turns of a Session.
     Turns,
+    /// The subagents of a Session.
+    Subagents,
+    /// The transcript of a subagent.
+    Story,
     /// One Item or Turn in full.
     Inspect,
     /// The Artifacts of a Session.
@@ -78,7 +82,7 @@ pub enum Place {
 
 impl Place {
     /// All of them, in the order of the help.
-    pub const ALL: [Place; 31] = [
+    pub const ALL: [Place; 33] = [
         Place::Sessions,
         Place::Filter,
         Place::Session,
@@ -91,6 +95,8 @@ impl Place {
         Place::Create,
         Place::Confirm,
         Place::Turns,
+        Place::Subagents,
+        Place::Story,
         Place::Inspect,
         Place::Artifacts,
         Place::Preview,
@@ -128,6 +134,8 @@ impl Place {
             Place::Create => "New Session",
             Place::Confirm => "Create a Session",
             Place::Turns => "Turns",
+            Place::Subagents => "Subagents",
+            Place::Story => "One subagent",
             Place::Inspect => "One Item or Turn",
             Place::Artifacts => "Artifacts",
             Place::Preview => "One Artifact",
@@ -159,6 +167,8 @@ impl Place {
         matches!(
             self,
             Place::Turns
+                | Place::Subagents
+                | Place::Story
                 | Place::Inspect
                 | Place::Artifacts
                 | Place::Preview
@@ -234,6 +244,8 @@ pub enum Action {
     TurnNext,
     /// Opens the list of Turns.
     Turns,
+    /// Opens the list of subagents.
+    Subagents,
     /// Shows all of one thing.
     Inspect,
     /// Shows it as it is on the wire, or as words; or its bytes.

@@ -14,6 +14,7 @@ use super::save::Save;
 use super::settle::Settle;
 use super::several::Several;
 use super::state::State;
+use super::subagents::{Story, Subagents};
 use super::turns::Turns;
 
 mod answer;
@@ -23,6 +24,7 @@ mod inspect;
 mod palette;
 mod records;
 mod several;
+mod subagents;
 mod turns;
 
 pub use answer::{open_answer, sent, waited_for};
@@ -34,6 +36,7 @@ pub use records::settled;
 pub use several::{
     ROOM as SEVERAL_ROOM, cancel_sent, deed_done, height as several_height, open_several,
 };
+pub use subagents::open_subagents;
 pub use turns::{open_turns, place_read, turn_beside};
 
 /// One of them.
@@ -45,6 +48,10 @@ pub enum Layer {
     Create(Box<Create>),
     /// The Turns of the Session.
     Turns(Box<Turns>),
+    /// The subagents of the Session.
+    Subagents(Box<Subagents>),
+    /// The transcript of one of them.
+    Story(Box<Story>),
     /// One Item or Turn in full.
     Inspect(Box<Inspect>),
     /// The Artifacts of a Session.
@@ -102,6 +109,8 @@ impl Layer {
             Layer::Answer(answer) => answer.place(),
             Layer::Create(create) => create.place(),
             Layer::Turns(_) => Place::Turns,
+            Layer::Subagents(_) => Place::Subagents,
+            Layer::Story(_) => Place::Story,
             Layer::Inspect(_) => Place::Inspect,
             Layer::Artifacts(_) => Place::Artifacts,
             Layer::Preview(_) => Place::Preview,
@@ -125,6 +134,8 @@ impl Layer {
             | Layer::Settle(_)
             | Layer::Palette(_) => false,
             Layer::Turns(_)
+            | Layer::Subagents(_)
+            | Layer::Story(_)
             | Layer::Inspect(_)
             | Layer::Artifacts(_)
             | Layer::Preview(_)
@@ -140,6 +151,8 @@ impl Layer {
     pub fn problem(&self) -> Option<&(String, u64)> {
         match self {
             Layer::Turns(of) => of.rows.problem.as_ref(),
+            Layer::Subagents(of) => of.rows.problem.as_ref(),
+            Layer::Story(of) => of.open.problem.as_ref(),
             Layer::Artifacts(of) => of.rows.problem.as_ref(),
             Layer::Runs(of) => of.rows.problem.as_ref(),
             Layer::Deliveries(of) => of.rows.problem.as_ref(),
@@ -194,6 +207,8 @@ impl Layer {
             Layer::Answer(of) => answer::act(of, state, action),
             Layer::Create(of) => create::act(of, state, action),
             Layer::Turns(of) => turns::act(of, state, action),
+            Layer::Subagents(of) => subagents::act(of, state, action),
+            Layer::Story(of) => subagents::act_story(of, state, action),
             Layer::Inspect(of) => inspect::act(of, state, action),
             Layer::Artifacts(of) => artifacts::act(of, state, action),
             Layer::Preview(of) => artifacts::act_preview(of, state, action),
@@ -225,6 +240,12 @@ impl Layer {
                 Some(Vec::new())
             }
             Layer::Turns(of) if of.rows.ticket == ticket => Some(turns::read(of, state, result)),
+            Layer::Subagents(of) if of.rows.ticket == ticket => {
+                Some(subagents::read(of, state, result))
+            }
+            Layer::Story(of) if of.ticket == ticket => {
+                Some(subagents::read_story(of, state, result))
+            }
             Layer::Artifacts(of) if of.rows.ticket == ticket => {
                 Some(artifacts::read(of, state, result))
             }
@@ -262,6 +283,8 @@ impl Layer {
     fn tick(&mut self, state: &mut State) -> (Vec<Effect>, bool) {
         match self {
             Layer::Turns(of) => turns::tick(of, state),
+            Layer::Subagents(of) => subagents::tick(of, state),
+            Layer::Story(of) => (of.tick(state), of.open.problem.is_some()),
             Layer::Artifacts(of) => artifacts::tick(of, state),
             Layer::Several(of) => several::tick(of, state),
             Layer::Runs(of) => {
@@ -386,6 +409,8 @@ pub fn refresh(state: &mut State) -> Vec<Effect> {
     };
     let effects = match &mut layer {
         Layer::Turns(of) => vec![of.read(state, of.rows.again())],
+        Layer::Subagents(of) => vec![of.read(state, of.rows.again())],
+        Layer::Story(of) => of.again(state),
         Layer::Artifacts(of) => vec![of.read(state, of.rows.again())],
         Layer::Runs(of) => vec![of.read(state, of.rows.again())],
         Layer::Deliveries(of) => vec![of.read(state, of.rows.again())],

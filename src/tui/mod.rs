@@ -38,6 +38,7 @@ pub mod sessions;
 pub mod settle;
 pub mod several;
 pub mod state;
+pub mod subagents;
 pub mod terminal;
 pub mod times;
 pub mod transcript;

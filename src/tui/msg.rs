@@ -215,11 +215,11 @@ pub struct LookAsk {
     pub known: BTreeSet<String>,
 }
 
-/// What was seen of a Session.
+/// What was seen of a Session, or of a subagent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Look {
-    /// The Session.
-    pub session: AgentSession,
+    /// The Session; a subagent is none.
+    pub session: Option<AgentSession>,
     /// Its newest Turns and those of the Items.
     pub turns: Vec<Turn>,
     /// Ids of the newest Turns, oldest first.

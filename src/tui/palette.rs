@@ -164,6 +164,7 @@ pub fn command(state: &State, action: Action) -> Option<String> {
         Action::Deliveries => Some("rat-things outbox list".to_owned()),
         Action::Open if state.layers.is_empty() => of("tui"),
         Action::Turns => of("sessions turns"),
+        Action::Subagents => of("sessions subagents"),
         Action::Runs => of("runs list"),
         Action::Release => of("runs release"),
         Action::Explain => of("sessions explain"),

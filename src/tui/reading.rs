@@ -10,7 +10,9 @@ use super::preview::{HEAD_BYTES, is_image};
 use super::records::Check;
 use super::window::{Chunk, Where};
 use super::world::{chunk, missing_turns, query};
-use crate::api::{Agent, AgentSession, Environment, HasId, Item, Page, SessionArtifact, Turn};
+use crate::api::{
+    Agent, AgentSession, Environment, HasId, Item, Page, SessionArtifact, Subagent, Turn,
+};
 use crate::engine::error::EngineError;
 use crate::engine::ports::{
     DeliveryRead, Deployment, DeploymentError, EnvironmentRead, Operator, OwedRead, RunRead, Told,
@@ -74,6 +76,22 @@ pub enum ReadAsk {
     TurnsAtWork {
         /// Sessions, and Turns that are meant.
         of: Vec<(String, Option<String>)>,
+    },
+    /// Subagents of a Session, in the order in which they were started.
+    Subagents {
+        /// The Session.
+        session: String,
+        /// Which.
+        at: Where,
+    },
+    /// Items of a subagent, in order.
+    SubagentItems {
+        /// The Session.
+        session: String,
+        /// The subagent.
+        subagent: String,
+        /// Which.
+        at: Where,
     },
     /// Artifacts of a Session, newest first.
     Artifacts {
@@ -150,6 +168,10 @@ pub enum Seen {
     TurnPlace(String, Box<TurnPlace>),
     /// Turns by their Sessions, or in words why one could not be read.
     TurnsAtWork(Vec<(String, Result<Option<Turn>, String>)>),
+    /// Subagents.
+    Subagents(Chunk<Subagent>),
+    /// Items of a subagent.
+    SubagentItems(Chunk<Item>),
     /// Artifacts.
     Artifacts(Chunk<SessionArtifact>),
     /// The first bytes of an Artifact.
@@ -268,6 +290,20 @@ pub async fn read(
                 read.push((session, at_work.map_err(|error| error.to_string())));
             }
             Seen::TurnsAtWork(read)
+        }
+        ReadAsk::Subagents { session, at } => {
+            let (query, backwards) = query(&at, ROWS, true);
+            let page = of.list_subagents(&session, &query).await?;
+            Seen::Subagents(chunk(at, page, backwards))
+        }
+        ReadAsk::SubagentItems {
+            session,
+            subagent,
+            at,
+        } => {
+            let (query, backwards) = query(&at, ROWS, true);
+            let page = of.list_subagent_items(&session, &subagent, &query).await?;
+            Seen::SubagentItems(chunk(at, page, backwards))
         }
         ReadAsk::Artifacts { session, at } => {
             let (query, backwards) = query(&at, ROWS, false);

@@ -221,7 +221,10 @@ impl Open {
         height: usize,
     ) -> (Vec<Effect>, bool) {
         // The answer of a Session that was left may come to the next one.
-        let is_other = result.as_ref().is_ok_and(|seen| seen.session.id != self.id);
+        let is_other = result.as_ref().is_ok_and(|seen| {
+            let session = seen.session.as_ref();
+            session.is_some_and(|session| session.id != self.id)
+        });
         if ticket != self.ticket || is_other {
             return (Vec::new(), false);
         }
@@ -235,9 +238,11 @@ impl Open {
                 return (Vec::new(), true);
             }
         };
-        let mut changed =
-            self.problem.take().is_some() || self.session.as_ref() != Some(&seen.session);
-        self.session = Some(seen.session);
+        let mut changed = self.problem.take().is_some();
+        if seen.session.is_some() {
+            changed |= self.session != seen.session;
+            self.session = seen.session;
+        }
         for turn in seen.turns {
             changed |= self.turns.get(&turn.id) != Some(&turn);
             self.turns.insert(turn.id.clone(), turn);

@@ -3,8 +3,8 @@
 use super::composer::Tone;
 use super::session::Open;
 use crate::api::{
-    AgentContent, CallStatus, FunctionOutput, Item, MessageContent, OutputStatus, Phase,
-    RequiredAction, Role as Speaker, Turn, TurnStatus, Words,
+    CallStatus, FunctionOutput, Item, MessageContent, OutputStatus, Phase, RequiredAction,
+    Role as Speaker, Turn, TurnStatus, Words,
 };
 use crate::engine::ports::LivePart;
 use crate::text::{Glyphs, SafeBlock, SafeText, ago, duration, size, truncate, wrap};
@@ -357,11 +357,10 @@ fn raw(item: &Item) -> Raw {
             let text = format!("web search {}", search.what());
             ("tool", Role::Dim, text, Some(FOLDED_LINES))
         }
-        Item::AgentMessage(message) => {
-            let parts: Vec<&str> = message.content.iter().map(agent_part).collect();
-            ("agents", Role::Dim, parts.join("\n"), Some(FOLDED_LINES))
-        }
-        other => ("item", Role::Dim, other.kind().replace('_', " "), None),
+        other => match other.between_agents() {
+            Some(text) => ("agents", Role::Dim, text, Some(FOLDED_LINES)),
+            None => ("item", Role::Dim, other.kind().replace('_', " "), None),
+        },
     };
     Raw {
         label,
@@ -421,13 +420,6 @@ fn message_part(part: &MessageContent) -> &str {
     match part {
         MessageContent::InputText { text } | MessageContent::OutputText { text } => text,
         MessageContent::InputImage { .. } => "[image]",
-    }
-}
-
-fn agent_part(part: &AgentContent) -> &str {
-    match part {
-        AgentContent::OutputText { text } => text,
-        AgentContent::EncryptedContent { .. } => "[encrypted]",
     }
 }
 

@@ -522,6 +522,7 @@ fn in_session(state: &mut State, action: Action) -> Vec<Effect> {
             Vec::new()
         }
         Action::Turns => layers::open_turns(state),
+        Action::Subagents => layers::open_subagents(state),
         Action::TurnBefore => layers::turn_beside(state, true),
         Action::TurnNext => layers::turn_beside(state, false),
         Action::Inspect => {

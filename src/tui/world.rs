@@ -490,7 +490,7 @@ pub async fn look(of: &dyn Deployment, ask: LookAsk) -> Told<Look> {
     let shown = items.iter().flat_map(|chunk| &chunk.rows);
     turns.extend(missing_turns(of, &ask.session, shown, &known).await?);
     Ok(Look {
-        session,
+        session: Some(session),
         turns,
         newest,
         items,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::api::{AgentContent, CallStatus};
+use crate::api::{AgentContent, CallStatus, Item};
 
 /// A message between agents.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -84,4 +84,39 @@ pub struct WaitForSubagentsCallItem {
     pub status: CallStatus,
     /// Its Turn.
     pub turn_id: String,
+}
+
+impl Item {
+    /// What agents of a Session did to one another, in words; `None` for other Items.
+    pub fn between_agents(&self) -> Option<String> {
+        Some(match self {
+            Item::AgentMessage(message) => format!("heard: {}", agent_text(&message.content)),
+            Item::CreateSubagentCall(call) => {
+                format!("starts a subagent: {}", agent_text(&call.content))
+            }
+            Item::SendSubagentInputCall(call) => format!(
+                "tells {}: {}",
+                call.recipient_agent_id,
+                agent_text(&call.content)
+            ),
+            Item::WaitForSubagentsCall(call) => {
+                format!("waits for {}", call.recipient_agent_ids.join(", "))
+            }
+            Item::ResumeSubagentCall(call) => format!("resumes {}", call.recipient_agent_id),
+            Item::InterruptSubagentCall(call) => {
+                format!("interrupts {}", call.recipient_agent_id)
+            }
+            Item::CloseSubagentCall(call) => format!("closes {}", call.recipient_agent_id),
+            _ => return None,
+        })
+    }
+}
+
+/// What one agent told another, as far as it can be read.
+pub fn agent_text(parts: &[AgentContent]) -> String {
+    let texts = parts.iter().map(|part| match part {
+        AgentContent::OutputText { text } => text.as_str(),
+        AgentContent::EncryptedContent { .. } => "[sealed]",
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }

@@ -1,7 +1,7 @@
 //! `sessions subagents`
 
 use super::items;
-use crate::api::{Subagent, Words};
+use crate::api::{Subagent, Words, agent_text};
 use crate::cli::Context;
 use crate::cli::compose;
 use crate::cli::out::{Cell, CliError, Column, Table};
@@ -72,7 +72,7 @@ fn columns() -> Table {
 }
 
 fn row(subagent: &Subagent) -> Vec<Cell> {
-    let told = subagent.instructions.as_deref().map(show::agent_text);
+    let told = subagent.instructions.as_deref().map(agent_text);
     vec![
         Cell::text(&subagent.id),
         Cell::text(subagent.status.as_str()),

@@ -76,6 +76,8 @@ fn lines(state: &State) -> Vec<(String, Option<String>)> {
             Place::Composer,
             Place::Cancel,
             Place::Turns,
+            Place::Subagents,
+            Place::Story,
             Place::Inspect,
             Place::Artifacts,
             Place::Preview,

@@ -3,7 +3,7 @@
 use ratatui::layout::{Position, Rect};
 
 use super::paint::Paint;
-use super::{answer, artifacts, create, inspect, palette, records, several, turns};
+use super::{answer, artifacts, create, inspect, palette, records, several, subagents, turns};
 use crate::tui::layers::Layer;
 use crate::tui::state::State;
 
@@ -22,6 +22,14 @@ pub fn draw(state: &State, paint: &mut Paint, area: Rect) -> Option<Position> {
             Layer::Create(of) => create::draw(state, of, paint, body),
             Layer::Turns(of) => {
                 turns::draw(state, of, paint, body);
+                None
+            }
+            Layer::Subagents(of) => {
+                subagents::draw(state, of, paint, body);
+                None
+            }
+            Layer::Story(of) => {
+                subagents::draw_story(state, of, paint, body);
                 None
             }
             Layer::Artifacts(of) => {

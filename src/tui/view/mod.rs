@@ -19,6 +19,7 @@ mod records;
 mod session;
 mod sessions;
 mod several;
+mod subagents;
 mod turns;
 mod typed;
 

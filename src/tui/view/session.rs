@@ -9,7 +9,7 @@ use crate::text::count;
 use crate::tui::filter::state_word;
 use crate::tui::session::Open;
 use crate::tui::state::State;
-use crate::tui::transcript::{LABEL_CELLS, Role};
+use crate::tui::transcript::{LABEL_CELLS, Line, Role};
 
 /// Draws it; answers where the cursor is while words are typed that are searched.
 pub fn draw(state: &State, open: &Open, paint: &mut Paint, area: Rect) -> Option<Position> {
@@ -40,31 +40,15 @@ pub fn draw(state: &State, open: &Open, paint: &mut Paint, area: Rect) -> Option
         width: area.width - columns.cells() as u16,
         ..area
     };
-    let lines = open.visible(state.look(), height);
-    paint.rows_built += lines.len();
+    draw_lines(
+        paint,
+        Rect {
+            y: area.y + 2,
+            ..area
+        },
+        &open.visible(state.look(), height),
+    );
     let width = usize::from(area.width);
-    for (row, line) in lines.iter().enumerate() {
-        let y = area.y + 2 + row as u16;
-        let style = paint.role(line.role);
-        let label = match line.role {
-            Role::Text => paint.dim(),
-            _ => style,
-        };
-        paint.words(area.x, y, LABEL_CELLS - 1, line.label, label);
-        let text = match line.role {
-            // The words of user and agent are what a person reads; their colour is in the label.
-            Role::User | Role::Agent if !line.label.is_empty() || is_speech(&lines, row) => {
-                Style::default()
-            }
-            _ => style,
-        };
-        let indent = if line.mark { 0 } else { LABEL_CELLS };
-        let x = area.x + indent as u16;
-        paint.text(x, y, width.saturating_sub(indent), &line.text, text);
-        if line.found {
-            paint.words(x - 1, y, 1, ">", paint.bold());
-        }
-    }
     if open.session.is_none() {
         let says = match &open.problem {
             Some((why, _)) => format!("not read: {why}"),
@@ -80,8 +64,36 @@ pub fn draw(state: &State, open: &Open, paint: &mut Paint, area: Rect) -> Option
     Some(paint.field(area, y, "search upwards: ", field))
 }
 
+/// Draws lines of a transcript.
+pub(super) fn draw_lines(paint: &mut Paint, area: Rect, lines: &[Line]) {
+    paint.rows_built += lines.len();
+    let width = usize::from(area.width);
+    for (row, line) in lines.iter().enumerate() {
+        let y = area.y + row as u16;
+        let style = paint.role(line.role);
+        let label = match line.role {
+            Role::Text => paint.dim(),
+            _ => style,
+        };
+        paint.words(area.x, y, LABEL_CELLS - 1, line.label, label);
+        let text = match line.role {
+            // The words of user and agent are what a person reads; their colour is in the label.
+            Role::User | Role::Agent if !line.label.is_empty() || is_speech(lines, row) => {
+                Style::default()
+            }
+            _ => style,
+        };
+        let indent = if line.mark { 0 } else { LABEL_CELLS };
+        let x = area.x + indent as u16;
+        paint.text(x, y, width.saturating_sub(indent), &line.text, text);
+        if line.found {
+            paint.words(x - 1, y, 1, ">", paint.bold());
+        }
+    }
+}
+
 /// Whether a line without a label goes on with what somebody says.
-fn is_speech(lines: &[crate::tui::transcript::Line], row: usize) -> bool {
+fn is_speech(lines: &[Line], row: usize) -> bool {
     let first = lines[..row]
         .iter()
         .rev()

@@ -136,11 +136,21 @@ impl Deployment for Fake {
             |n: usize| samples::message(&format!("msg_{n:07}"), "turn_1", &format!("line {n}"));
         Ok(page(query, self.items, number, make))
     }
-    async fn list_subagents(&self, _: &str, _: &ListQuery) -> Told<Page<Subagent>> {
-        lacks()
+    async fn list_subagents(&self, _: &str, query: &ListQuery) -> Told<Page<Subagent>> {
+        let make = |n: usize| samples::subagent(&format!("sub_{n:07}"), "active", None, "look");
+        Ok(page(query, self.sessions, number, make))
     }
-    async fn list_subagent_items(&self, _: &str, _: &str, _: &ListQuery) -> Told<Page<Item>> {
-        lacks()
+    async fn list_subagent_items(
+        &self,
+        _: &str,
+        subagent: &str,
+        query: &ListQuery,
+    ) -> Told<Page<Item>> {
+        let make = |n: usize| {
+            let text = format!("line {n} of {subagent}");
+            samples::message(&format!("msg_{n:07}"), "turn_9", &text)
+        };
+        Ok(page(query, self.items, number, make))
     }
     async fn list_artifacts(
         &self,

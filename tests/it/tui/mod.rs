@@ -20,6 +20,7 @@ mod scale;
 mod several;
 mod stale;
 mod style;
+mod subagents;
 mod tmux;
 mod turns;
 mod update;

@@ -1,6 +1,6 @@
 //! What the screens of the tests show.
 
-use rat_things::api::{AgentSession, Item, Turn};
+use rat_things::api::{AgentSession, Item, Subagent, Turn};
 use rat_things::engine::overhear::Joins;
 use rat_things::engine::ports::LivePart;
 use rat_things::engine::ports::{Signs, Written};
@@ -54,6 +54,15 @@ pub fn turn(id: &str, status: &str) -> Turn {
         "id": id, "agent_id": "agent_1", "completed_at": over.then_some(NOW - 290), "created_at": NOW - 300,
         "error": error, "object": "agent.session.turn", "session_id": "sess_a",
         "started_at": began.then_some(NOW - 300), "status": status, "subagent_id": null, "usage": null,
+    }))
+}
+
+pub fn subagent(id: &str, status: &str, name: Option<&str>, told: &str) -> Subagent {
+    read(json!({
+        "id": id, "closed_at": (status == "closed").then_some(NOW - 100),
+        "instructions": [{"type": "output_text", "text": told}], "name": name,
+        "object": "agent.session.subagent", "opened_at": NOW - 200, "parent_agent_id": "agent_1",
+        "session_id": "sess_a", "status": status,
     }))
 }
 
@@ -134,7 +143,7 @@ pub fn looked(ticket: u64, session: AgentSession, turns: Vec<Turn>, items: Vec<I
     Msg::Looked {
         ticket,
         result: Ok(Box::new(Look {
-            session,
+            session: Some(session),
             newest: turns.iter().map(|turn| turn.id.clone()).collect(),
             turns,
             items: Some(Chunk {

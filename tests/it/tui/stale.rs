@@ -76,7 +76,7 @@ impl Server {
             }
         });
         let look = Look {
-            session: session(ID, "in_progress", None, NOW),
+            session: Some(session(ID, "in_progress", None, NOW)),
             turns: vec![turn("turn_1", "in_progress")],
             newest: vec!["turn_1".into()],
             items: chunk,
