@@ -245,6 +245,9 @@ impl Live {
                     None => None,
                 },
             }),
+            Observation::WebSearch { native } => Some(ItemBody::WebSearch {
+                native: self.keep(native.clone()).await?,
+            }),
             Observation::ToolEnded {
                 call_id,
                 end,

@@ -88,7 +88,7 @@ impl Witness {
                 all.push(match what {
                     FromProxy::Asked {
                         thread,
-                        outputs,
+                        news: outputs,
                         go,
                         ..
                     } => {
@@ -106,7 +106,7 @@ impl Witness {
                         Told::Reasoning(item["encrypted_content"].clone())
                     }
                     FromProxy::Usage { usage, .. } => Told::Usage(usage),
-                    FromProxy::Failed(error) => Told::Failed(error.code),
+                    FromProxy::Failed { error, .. } => Told::Failed(error.code),
                 });
             }
             all
@@ -263,7 +263,9 @@ async fn a_call_is_held_back_until_it_is_recorded() {
 /// Lets the next request pass, which tells so many ends of calls.
 async fn allowed(from: &mut mpsc::Receiver<FromProxy>, ends: usize) {
     match from.recv().await.expect("it is told") {
-        FromProxy::Asked { outputs, go, .. } => {
+        FromProxy::Asked {
+            news: outputs, go, ..
+        } => {
             assert_eq!(outputs.len(), ends);
             go.send(Ok(())).expect("it waits");
         }
@@ -280,7 +282,10 @@ async fn a_request_is_held_back_until_it_may_pass() {
     let asked = json!({"model": "m", "input": [output.clone()]});
     for verdict in [Some(Err(Fenced)), None, Some(Ok(()))] {
         let (response, ()) = tokio::join!(ask(&proxy, admission.token(), &asked), async {
-            let Some(FromProxy::Asked { outputs, go, .. }) = from.recv().await else {
+            let Some(FromProxy::Asked {
+                news: outputs, go, ..
+            }) = from.recv().await
+            else {
                 panic!("it is told");
             };
             assert_eq!(outputs, std::slice::from_ref(&output));

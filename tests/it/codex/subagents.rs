@@ -1,8 +1,12 @@
 //! Agents that the agent starts: each has a history of its own, what they do is recorded and happens once, and none outlives its process.
 
+/// Codex' own record of a conversation in which agents were started.
+mod resumed;
+
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
 
+use super::native::{goes_on_from, thread};
 use super::stub::{Answer, Asked, Gate, Stub};
 use super::world::{codexes, last_turn, rat, send, settled, stop, stop_killed, the_codex};
 use crate::kill::processes::Role;
@@ -486,6 +490,13 @@ async fn a_session_with_subagents_moves_and_goes_on() {
     assert_eq!(transcripts(&there, &session), before);
     send(&there, &session, "and now");
     assert_eq!(last_turn(&there, &session).0, "completed");
+    let requests = stub.requests();
+    let own: Vec<&Asked> = requests.iter().filter(|asked| is_root(asked)).collect();
+    let [.., before, after] = own[..] else {
+        panic!("it asked twice");
+    };
+    assert_eq!(thread(before), thread(after));
+    assert!(goes_on_from(after, before));
     stop(&there);
 }
 

@@ -1,4 +1,4 @@
-//! The agents that the agent starts: Codex gives each a thread of its own in the same process, and tells what it does under that thread's name.
+//! The agents that the agent starts: Codex gives each a thread of its own in the same process. What it does is told under that thread's name, by Codex and by the proxy.
 //!
 //! They live no longer than their process, and so no longer than the Turn. What they do happens as the agent's own deeds do: in the same environment, each recorded before
 //! it begins; of theirs, too, only one happens at a time, but those of several agents happen side by side. Their tokens and model calls are the Turn's.
@@ -95,12 +95,17 @@ impl Talk {
         }
     }
 
+    /// The calls of this agent.
+    pub(super) fn calls_of(&self, who: Who) -> Option<&Calls> {
+        match who {
+            Who::Root => Some(&self.calls),
+            Who::Child(at) => Some(&self.children.all.get(at)?.calls),
+        }
+    }
+
     /// The call of this agent that is begun and not over.
     pub(super) fn begun_of(&self, who: Who) -> Option<&Call> {
-        match who {
-            Who::Root => self.calls.begun(),
-            Who::Child(at) => self.children.all.get(at)?.calls.begun(),
-        }
+        self.calls_of(who)?.begun()
     }
 
     /// A call of this agent moved on.
@@ -113,15 +118,6 @@ impl Talk {
                 }
             }
         }
-    }
-
-    /// Whether a call of this id has not ended, whosever it is.
-    pub(super) fn is_open(&self, id: &str) -> bool {
-        let children = self.children.all.iter().map(|child| &child.calls);
-        let mut calls = std::iter::once(&self.calls).chain(children);
-        let is_open = |call: Option<&Call>| call.is_some_and(|call| call.stage != Stage::Over);
-        calls.any(|calls| is_open(calls.of(id)))
-            || self.children.open.iter().any(|call| call.id == id)
     }
 
     /// Whether an effect goes on, whosever it is.
@@ -161,21 +157,14 @@ impl Turn<'_> {
         &mut self,
         talk: &mut Talk,
         method: &str,
-        mut params: Value,
+        params: Value,
     ) -> Result<(), Halt> {
         let thread = params["threadId"].as_str().unwrap_or_default().to_owned();
         if thread == talk.thread || thread.is_empty() || !self.setup.delegates() {
             return Ok(());
         }
         let Some(at) = talk.children.of(&thread) else {
-            let known = matches!(
-                method,
-                "turn/started"
-                    | "rawResponseItem/completed"
-                    | "rawResponse/completed"
-                    | "item/completed"
-                    | "turn/completed"
-            );
+            let known = matches!(method, "turn/started" | "item/completed" | "turn/completed");
             if known && talk.children.early.len() < EARLY {
                 talk.children.early.push((method.to_owned(), params));
             }
@@ -186,9 +175,11 @@ impl Turn<'_> {
                 talk.child(at)?.works = true;
                 self.of_child(&thread, SubagentNews::Began).await
             }
-            "rawResponseItem/completed" => self.child_item(talk, at, params["item"].take()).await,
-            "rawResponse/completed" => self.child_says(talk, at, FINAL).await,
-            "item/completed" => self.child_shows(talk, at, &params["item"]).await,
+            "item/completed" => {
+                self.child_shows(talk, at, &params["item"]).await?;
+                talk.witness.told(&thread, &params["item"]);
+                Ok(())
+            }
             "turn/completed" => {
                 self.child_says(talk, at, FINAL).await?;
                 talk.child(at)?.works = false;
@@ -207,7 +198,7 @@ impl Turn<'_> {
     }
 
     /// An item as a child's model wrote it, or as that model is given it.
-    async fn child_item(
+    pub(super) async fn child_item(
         &mut self,
         talk: &mut Talk,
         at: usize,
@@ -218,15 +209,14 @@ impl Turn<'_> {
                 let parts = item["summary"].as_array().into_iter().flatten();
                 let texts = parts.filter_map(|part| part["text"].as_str());
                 let summary = texts.map(str::to_owned).collect();
-                self.did(
-                    talk,
-                    at,
-                    Observation::Reasoning {
-                        summary,
-                        native: None,
-                    },
-                )
-                .await
+                let native = None;
+                let thought = Observation::Reasoning { summary, native };
+                self.did(talk, at, thought).await
+            }
+            "web_search_call" => {
+                self.child_says(talk, at, COMMENTARY).await?;
+                self.did(talk, at, Observation::WebSearch { native: item })
+                    .await
             }
             "function_call" | "custom_tool_call" => {
                 self.child_says(talk, at, COMMENTARY).await?;
@@ -332,7 +322,7 @@ impl Turn<'_> {
     }
 
     /// Reports a message of a child whose meaning is clear now.
-    async fn child_says(
+    pub(super) async fn child_says(
         &mut self,
         talk: &mut Talk,
         at: usize,

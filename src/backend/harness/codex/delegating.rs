@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::calls::Calls;
+use super::calls::{Call, Calls, Stage};
 use super::children::{Child, Who};
+use super::rpc::RpcError;
 use super::seen::told_of;
 use super::talk::Talk;
 use super::turn::{Halt, Turn};
@@ -24,6 +25,9 @@ const GONE: &str = "the agents are gone: they ended with the process that they w
 /// What an agent is told that goes on without those that it had.
 const CLOSED: &str = "All agents that you spawned before this are closed: they can't be written to or waited for. What they had not reported to you is not known to be done: verify before repeating it.";
 
+/// The name under which a call is recorded that starts one.
+const SPAWN: &str = "multi_agent_v1.spawn_agent";
+
 /// A call that is about other agents, and that is not over.
 pub(super) struct Delegated {
     /// As Codex knows it.
@@ -32,6 +36,8 @@ pub(super) struct Delegated {
     recorded: String,
     tool: String,
     arguments: String,
+    /// How those are that it is about, if Codex showed that it is over. What the model is told of it is not known yet.
+    shown: Option<Value>,
 }
 
 impl Turn<'_> {
@@ -63,12 +69,51 @@ impl Turn<'_> {
             })
             .await?;
         self.progress += 1;
+        talk.calls.add(Call {
+            id: id.clone(),
+            recorded: recorded.clone(),
+            name: named,
+            arguments: arguments.clone(),
+            // It is followed here, and has no effect that asks.
+            stage: Stage::Over,
+        });
         talk.children.open.push(Delegated {
             id,
             recorded,
             tool,
             arguments,
+            shown: None,
         });
+        Ok(())
+    }
+
+    /// Codex shows that such a call is over. That it did something to others is known then, and what the model will be told of one that it started.
+    pub(super) async fn delegation_shown(
+        &mut self,
+        talk: &mut Talk,
+        item: &Value,
+    ) -> Result<(), Halt> {
+        if item["status"] != "completed" {
+            return Ok(());
+        }
+        let mut open = talk.children.open.iter();
+        let Some(at) = open.position(|call| item["id"] == call.id.as_str()) else {
+            return Ok(());
+        };
+        let about = &item["receiverThreadIds"][0];
+        match item["tool"].as_str().unwrap_or_default() {
+            "spawnAgent" => {
+                let said = json!({"agent_id": about, "nickname": nickname(talk, about).await?});
+                let call = talk.children.open.remove(at);
+                return self.delegation_over(talk, call, said.to_string()).await;
+            }
+            "closeAgent" => self.child_closed(talk, about, true).await?,
+            "resumeAgent" => self.child_closed(talk, about, false).await?,
+            _ => {}
+        }
+        if let Some(call) = talk.children.open.get_mut(at) {
+            call.shown = Some(item["agentsStates"].clone());
+        }
         Ok(())
     }
 
@@ -82,7 +127,17 @@ impl Turn<'_> {
             return Ok(false);
         };
         let call = open.remove(at);
-        let told = told_of(item);
+        self.delegation_over(talk, call, told_of(item)).await?;
+        Ok(true)
+    }
+
+    /// Such a call is over, of which the model is told this.
+    async fn delegation_over(
+        &mut self,
+        talk: &mut Talk,
+        call: Delegated,
+        told: String,
+    ) -> Result<(), Halt> {
         let said: Value = serde_json::from_str(&told).unwrap_or_default();
         // What did not work is told in words.
         let status = match said.is_object() {
@@ -101,7 +156,7 @@ impl Turn<'_> {
                 _ => {}
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     async fn end_delegated(
@@ -160,6 +215,8 @@ impl Turn<'_> {
             is_open: true,
             works: false,
         });
+        // What it was started with is a message.
+        talk.witness.follow(&thread, true);
         let early = std::mem::take(&mut talk.children.early);
         let (mine, others) = early
             .into_iter()
@@ -179,14 +236,8 @@ impl Turn<'_> {
     ) -> Result<(), Halt> {
         let thread = thread.as_str().unwrap_or_default();
         let Some(at) = talk.children.of(thread) else {
-            // Codex found what it had written of one in an earlier process: it is another one here, with a history of its own.
-            return match closed {
-                true => Ok(()),
-                false => {
-                    let said = json!({"agent_id": thread});
-                    self.child_began(talk, &said, &Value::Null).await
-                }
-            };
+            // It is of an earlier process: Codex has nothing of it.
+            return Ok(());
         };
         let child = talk.child(at)?;
         if child.is_open != closed {
@@ -234,17 +285,23 @@ impl Turn<'_> {
 
     /// The process is gone, and so are those that the open calls are about.
     pub(super) async fn end_delegations(&mut self, talk: &mut Talk) -> Result<(), Halt> {
-        for call in std::mem::take(&mut talk.children.open) {
-            self.end_delegated(call, CallStatus::Incomplete, GONE.to_owned())
-                .await?;
+        for mut call in std::mem::take(&mut talk.children.open) {
+            let (status, told) = match call.shown.take() {
+                Some(states) => (CallStatus::Completed, states.to_string()),
+                None => (CallStatus::Incomplete, GONE.to_owned()),
+            };
+            self.end_delegated(call, status, told).await?;
         }
         Ok(())
     }
 
-    /// What an agent is told that goes on in another process than the one in which it started others; nothing if it started none.
+    /// What an agent is told that goes on in another process than the one in which it started others; nothing if it started none, or was told it.
     pub(super) fn note_of_children(&self) -> Option<Value> {
-        let spawn = format!("{NAMESPACE}.spawn_agent");
-        self.story.has_called(&spawn).then(|| {
+        let has_started = match &self.native {
+            None => self.story.has_called(SPAWN),
+            Some(native) => native.had_agents() || native.has_called(&self.story, SPAWN),
+        };
+        has_started.then(|| {
             json!({
                 "type": "message",
                 "role": "developer",
@@ -252,6 +309,24 @@ impl Turn<'_> {
             })
         })
     }
+}
+
+/// The name that Codex gave to one; `None`: it says none.
+async fn nickname(talk: &mut Talk, thread: &Value) -> Result<Option<String>, Halt> {
+    let params = json!({"threadId": thread});
+    match talk.server.rpc.ask("thread/read", params).await {
+        Ok(read) => Ok(read["thread"]["agentNickname"].as_str().map(str::to_owned)),
+        Err(RpcError::Refused { .. }) => Ok(None),
+        Err(gone) => Err(gone.into()),
+    }
+}
+
+/// Whether a message is what one agent lets another one know.
+pub(super) fn is_note(item: &Value) -> bool {
+    let text = item["content"][0]["text"].as_str();
+    item["type"] == "message"
+        && item["role"] == "user"
+        && text.is_some_and(|text| text.starts_with(NOTIFICATION))
 }
 
 /// What a call does to other agents; `None`: it is of no kind that is known.

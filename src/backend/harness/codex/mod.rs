@@ -2,7 +2,7 @@
 //!
 //! Documented for operators in `docs/codex.md`. In reading order: `program` finds the binary, `ready` says whether it can be started, `config` and `home` make a directory for
 //! one process, `process` starts it in an `enclosure` whose PID 1 is the [`warden`] and ends it, `rpc` speaks with it, `setup` says what it is told of the Agent and of the past, `turn`
-//! drives one Turn through as many processes as it takes, `talk` is the conversation with one of them, `seen` what is made of its news and `witness` what of its talk with the model;
+//! drives one Turn through as many processes as it takes, `talk` is the conversation with one of them, `seen` what is made of its news, `witness` and `passing` what of its talk with the model;
 //! `children` are the agents that the agent starts, `delegating` is what it does to them; `calls` keeps count of what the model asked for, `story` of what happened, and `failure` reads what the provider refused. [`exec`] is
 //! where the agent's commands go, [`proxy`] where its model requests go, and [`checkpoint`] saves what a process keeps, which `native` puts before the next one.
 //! `mcp` stands between it and the Agent's MCP servers.
@@ -24,6 +24,7 @@ mod failure;
 mod home;
 mod mcp;
 mod native;
+mod passing;
 mod process;
 mod program;
 pub mod proxy;
@@ -149,8 +150,8 @@ impl Harness for CodexHarness {
         native::HARNESS
     }
 
-    fn keeps_checkpoints(&self, agent: &SessionAgent) -> bool {
-        !setup::is_told_all(agent)
+    fn keeps_checkpoints(&self, _agent: &SessionAgent) -> bool {
+        true
     }
 
     fn useful_past_bytes(&self) -> usize {

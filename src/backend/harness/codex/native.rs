@@ -15,7 +15,7 @@ use super::program::PINNED;
 use super::setup::client_id;
 use super::story::{self, Story};
 use super::talk::Talk;
-use super::witness::Witness;
+use super::witness::Line;
 use crate::engine::ports::{
     BlobError, BlobRef, Checkpoint, Feed, Past, SavedCheckpoint, TakenCheckpoint,
 };
@@ -31,6 +31,7 @@ pub struct Native {
     saved: SavedCheckpoint,
     manifest: Manifest,
     open: Vec<KeptCall>,
+    had_agents: bool,
 }
 
 /// What is kept beside the bytes.
@@ -42,6 +43,9 @@ struct Kept {
     setup: String,
     /// Calls without an output.
     open: Vec<KeptCall>,
+    /// The agent had started others, which ended with the process.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    had_agents: bool,
 }
 
 /// A call without an output.
@@ -74,6 +78,7 @@ impl Native {
         Ok(Native {
             manifest: manifest.map_err(|error| error.to_string())?,
             open: note.open,
+            had_agents: note.had_agents,
             saved,
         })
     }
@@ -81,6 +86,16 @@ impl Native {
     /// Whose record it is, in Codex' words.
     pub fn thread(&self) -> &str {
         &self.manifest.thread
+    }
+
+    /// Whether the agent had started others that it does not know to be gone.
+    pub fn had_agents(&self) -> bool {
+        self.had_agents
+    }
+
+    /// Whether a tool of this name was called later.
+    pub fn has_called(&self, story: &Story, name: &str) -> bool {
+        story.has_called_later(&self.saved.later, name)
     }
 
     /// Puts it into a home that has nothing of it.
@@ -144,9 +159,9 @@ pub async fn take(
     setup: &str,
     answers: usize,
 ) -> Result<TakenCheckpoint, String> {
-    if talk.held.is_some() || !talk.untaken_answers.is_empty() || !talk.witness.is_idle() {
-        return Err("not all of it was seen".to_owned());
-    }
+    let seen = talk.witness.of(&talk.thread).filter(|line| line.is_idle());
+    let is_held = talk.held.is_some() || !talk.untaken_answers.is_empty();
+    let seen = seen.filter(|_| !is_held).ok_or("not all of it was seen")?;
     let (thread, manifest) = (
         talk.thread.clone(),
         before.map(|native| native.manifest.clone()),
@@ -166,7 +181,7 @@ pub async fn take(
         is_custom: call.is_custom,
     });
     let lines = Lines::read(&lines, &talk.codex_turn, open.collect());
-    agrees(&lines, talk.calls.ids(), &talk.witness, story.waiting())?;
+    agrees(&lines, talk.calls.ids(), seen, story.waiting())?;
     let made = talk.calls.ids().filter_map(|id| talk.calls.of(id));
     let made = made.map(|call| (call.id.as_str(), call.recorded.as_str()));
     let earlier = known.iter().map(|c| (c.id.as_str(), c.recorded.as_str()));
@@ -187,6 +202,7 @@ pub async fn take(
         files,
         setup: setup.to_owned(),
         open: open.ok_or("a call is open that nobody made")?,
+        had_agents: !talk.children.all.is_empty(),
     };
     Ok(TakenCheckpoint {
         checkpoint: Checkpoint {
@@ -205,14 +221,14 @@ pub async fn take(
 fn agrees<'a>(
     lines: &Lines,
     made: impl Iterator<Item = &'a str>,
-    witness: &Witness,
+    seen: &Line,
     waiting: &[Feed],
 ) -> Result<(), &'static str> {
     let written = lines.calls.iter().map(String::as_str);
     if made.collect::<BTreeSet<_>>() != written.collect() {
         return Err("its calls are not those that were seen");
     }
-    if !witness.has_told(&lines.words) {
+    if !seen.has_told(&lines.words) || !seen.has_heard(&lines.notes) {
         return Err("it has words that were not seen");
     }
     let mut waiting = waiting.iter().map(|message| client_id(message.input));
@@ -258,6 +274,7 @@ mod tests {
             files: json!({"format": 1, "thread": "t1", "files": []}),
             setup: "s".into(),
             open,
+            had_agents: false,
         };
         SavedCheckpoint {
             checkpoint: Checkpoint {
@@ -377,27 +394,30 @@ mod tests {
             calls: BTreeSet::from(["c".to_owned()]),
             open: Vec::new(),
             messages: BTreeSet::from([client_id(1), client_id(2)]),
+            notes: BTreeSet::from(["n".to_owned()]),
             is_aborted: false,
         };
-        let mut witness = Witness::default();
+        let mut seen = Line::default();
         let calls = ["c"];
-        let agree = |calls: &[&str], witness: &Witness, waiting: &[Feed]| {
-            agrees(&lines, calls.iter().copied(), witness, waiting).is_ok()
+        let agree = |calls: &[&str], seen: &Line, waiting: &[Feed]| {
+            agrees(&lines, calls.iter().copied(), seen, waiting).is_ok()
         };
-        assert!(!agree(&calls, &witness, &[]), "words that were not seen");
-        witness.told(&json!({"type": "agentMessage", "id": "m"}));
-        assert!(agree(&calls, &witness, &[]));
-        assert!(!agree(&[], &witness, &[]), "a call that was not seen");
+        assert!(!agree(&calls, &seen, &[]), "words that were not seen");
+        seen.told(&json!({"type": "agentMessage", "id": "m"}));
+        assert!(!agree(&calls, &seen, &[]), "nor those of another agent");
+        seen.new_of(vec![json!({"type": "message", "id": "n"})]);
+        assert!(agree(&calls, &seen, &[]));
+        assert!(!agree(&[], &seen, &[]), "a call that was not seen");
         assert!(
-            !agree(&["c", "d"], &witness, &[]),
+            !agree(&["c", "d"], &seen, &[]),
             "a call that it does not have"
         );
         let message = |input| Feed {
             input,
             content: Vec::new(),
         };
-        assert!(!agree(&calls, &witness, &[message(2)]), "it was taken");
-        assert!(agree(&calls, &witness, &[message(3)]));
+        assert!(!agree(&calls, &seen, &[message(2)]), "it was taken");
+        assert!(agree(&calls, &seen, &[message(3)]));
     }
 
     #[test]

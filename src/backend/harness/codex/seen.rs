@@ -101,14 +101,12 @@ impl Turn<'_> {
         &mut self,
         talk: &mut Talk,
         method: &str,
-        mut params: Value,
+        params: Value,
     ) -> Result<Option<TurnEnd>, Halt> {
         match method {
-            "rawResponseItem/completed" => self.raw_item(talk, params["item"].take()).await?,
-            "rawResponse/completed" => self.response_complete(talk).await?,
             "item/completed" => {
                 self.item_complete(talk, &params["item"]).await?;
-                talk.witness.told(&params["item"]);
+                talk.witness.told(&talk.thread, &params["item"]);
             }
             "turn/completed" => return self.turn_complete(talk, &params["turn"]).await,
             "error" if params["willRetry"] == true => {
@@ -130,7 +128,6 @@ impl Turn<'_> {
         match item["type"].as_str().unwrap_or_default() {
             "reasoning" => {
                 if let Some(fields) = item.as_object_mut() {
-                    fields.remove("internal_chat_message_metadata_passthrough");
                     fields.retain(|_, value| !value.is_null());
                 }
                 let parts = item["summary"].as_array().into_iter().flatten();
@@ -146,9 +143,6 @@ impl Turn<'_> {
             }
             "web_search_call" => {
                 self.tell_held(talk, COMMENTARY).await?;
-                if let Some(fields) = item.as_object_mut() {
-                    fields.remove("internal_chat_message_metadata_passthrough");
-                }
                 self.progress += 1;
                 let native = item.clone();
                 self.story.add(Past::WebSearch { native });
@@ -364,6 +358,7 @@ impl Turn<'_> {
                 let (end, told) = self.shown_end(talk, item);
                 self.end_call(talk, &call, end, told).await
             }
+            "collabAgentToolCall" => self.delegation_shown(talk, item).await,
             _ => Ok(()),
         }
     }

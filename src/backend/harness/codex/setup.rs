@@ -23,8 +23,6 @@ pub struct Setup {
     functions: BTreeMap<String, bool>,
     /// It may start other agents.
     delegates: bool,
-    /// See [`is_told_all`].
-    is_told_all: bool,
     /// Labels of its MCP servers.
     servers: Vec<String>,
     /// What of each server is offered.
@@ -86,7 +84,6 @@ impl Setup {
             "approvalPolicy": "never",
             // Every command goes to the Session's environment, which isolates it; Codex has nowhere else to run one.
             "sandbox": "danger-full-access",
-            "experimentalRawEvents": is_told_all(agent),
             "config": config,
             "dynamicTools": tools,
         });
@@ -106,7 +103,6 @@ impl Setup {
         Setup {
             functions,
             delegates: agent.multi_agent.enabled,
-            is_told_all: is_told_all(agent),
             servers,
             offered,
             thread,
@@ -137,7 +133,6 @@ impl Setup {
         let mut thread = self.thread(base_url, token, more);
         if let Some(fields) = thread.as_object_mut() {
             fields.remove("dynamicTools");
-            fields.remove("experimentalRawEvents");
         }
         thread["threadId"] = id.into();
         thread["excludeTurns"] = true.into();
@@ -200,11 +195,6 @@ impl Setup {
         self.delegates
     }
 
-    /// Whether Codex is asked to tell all of what passes between it and its model.
-    pub fn is_told_all(&self) -> bool {
-        self.is_told_all
-    }
-
     /// The MCP server and its tool that a call of this name is for, as far as the name says.
     pub fn mcp_tool<'a>(&self, name: &'a str) -> Option<(&str, &'a str)> {
         mcp_tool(&self.servers, name)
@@ -235,12 +225,6 @@ impl Setup {
     pub fn is_background(&self, name: &str) -> bool {
         self.functions.get(name) == Some(&true)
     }
-}
-
-/// Whether the Agent has what is followed through Codex' own words about it alone: other agents. Of a thread that is gone on with it would not tell
-/// them, so each Turn of such an Agent begins a thread.
-pub fn is_told_all(agent: &SessionAgent) -> bool {
-    agent.multi_agent.enabled
 }
 
 /// Parameters of `turn/steer`.

@@ -138,6 +138,15 @@ impl Story {
             .any(|past| matches!(past, Past::Tool { name: called, .. } if called == name))
     }
 
+    /// The same of what is at these places of the past, and of all that happened since.
+    pub fn has_called_later(&self, places: &[usize], name: &str) -> bool {
+        let later = places.iter().filter_map(|at| self.history.get(*at));
+        let since = self.since.iter().map(|entry| &**entry);
+        later
+            .chain(since)
+            .any(|past| matches!(past, Past::Tool { name: called, .. } if called == name))
+    }
+
     fn past(&self) -> impl DoubleEndedIterator<Item = &Past> {
         let since = self.since.iter().map(|entry| &**entry);
         self.history.iter().chain(since)

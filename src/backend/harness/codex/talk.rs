@@ -257,7 +257,7 @@ impl Turn<'_> {
             let told = talk.server.rpc.ask("thread/inject_items", params).await;
             self.unless_refused(told)?;
         }
-        talk.witness = Witness::new(last.is_some(), self.setup.is_told_all());
+        talk.witness.follow(&talk.thread, last.is_some());
         let params = self.setup.turn(&talk.thread, last.as_ref());
         let begun = talk.server.rpc.ask("turn/start", params).await?;
         talk.codex_turn = text(&begun["turn"]["id"])?;

@@ -113,8 +113,7 @@ impl<'a> Turn<'a> {
     ) -> Turn<'a> {
         let setup = Setup::new(&task.agent, options.model_retries);
         let read = |saved| Native::read(saved, &setup.digest());
-        let saved = task.checkpoint.filter(|_| !setup.is_told_all());
-        let (native, unfit) = match saved.map(read) {
+        let (native, unfit) = match task.checkpoint.map(read) {
             Some(Ok(native)) => (Some(native), None),
             Some(Err(why)) => (None, Some(why)),
             None => (None, None),
@@ -312,7 +311,7 @@ impl<'a> Turn<'a> {
             return Ok(());
         };
         let is_whole = matches!(end, TurnEnd::Completed | TurnEnd::Waiting | TurnEnd::Left);
-        if !is_whole || self.setup.is_told_all() {
+        if !is_whole {
             return Ok(());
         }
         let (home, before) = (home.path().to_owned(), self.native.as_ref());

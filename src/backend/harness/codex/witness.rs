@@ -2,43 +2,31 @@
 //!
 //! The proxy sees it before Codex can act on it, and holds back what must be recorded first. Codex tells of the same on another way, and of what the
 //! proxy can't know: that a message of the user was taken, how a patch ended. So what the proxy says waits in a line until Codex has told what comes before
-//! it.
-//!
-//! Of a thread that it began itself Codex tells all of this, if it is asked to; of one that is gone on with it does not. So an agent that may start others
-//! (`setup::is_told_all`) is listened to through Codex: then nothing waits here but requests, for the ends that they tell.
+//! it. Each agent of a process has a conversation with the model, and a line, of its own; they go on side by side. `passing` is what is done with them.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::calls::Stage;
-use super::proxy::FromProxy;
-use super::setup::{APPLY_PATCH, Setup};
-use super::talk::Talk;
-use super::turn::{Halt, Turn};
-use crate::engine::ports::{Fenced, Observation};
-
-/// How long the model may be told the end of a call before we are. Codex says it first to us, on another way.
-const UNTOLD: Duration = Duration::from_secs(5);
-
-/// How long Codex may take to tell of what the proxy has passed on to it.
-const UNSEEN: Duration = Duration::from_secs(2);
+use crate::engine::ports::Fenced;
 
 type Go = oneshot::Sender<Result<(), Fenced>>;
 
-/// What waits, oldest first, and what Codex has told.
+/// The lines of all agents, by Codex' names of their conversations.
 #[derive(Default)]
-pub struct Witness {
-    /// Codex tells all of it.
-    is_told_all: bool,
-    /// Then: requests that wait, with the calls whose ends they tell.
-    asks: VecDeque<(Vec<String>, Go, Instant)>,
-    line: VecDeque<(Passed, Instant)>,
+pub struct Witness(BTreeMap<String, Line>);
+
+/// What waits of one conversation, oldest first, and what Codex has told of it.
+#[derive(Default)]
+pub struct Line {
+    waiting: VecDeque<(Passed, Instant)>,
     /// Items of the model that Codex has told, by their ids.
     told: HashSet<String>,
+    /// What other agents let this one know, as far as that was passed on or is of an earlier process.
+    heard: HashSet<String>,
     /// Messages of the user that Codex has told.
     messages: usize,
     /// Messages of the user that it must have told by now.
@@ -50,9 +38,9 @@ pub struct Witness {
 }
 
 /// Something that passed.
-enum Passed {
-    /// The model is about to be told how calls ended.
-    Ask { outputs: Vec<Value>, go: Go },
+pub(super) enum Passed {
+    /// The model is about to be told how calls ended, and what other agents said.
+    Ask { news: Vec<Value>, go: Go },
     /// A message of the model, by its id.
     Message(String),
     /// What the model thought, or its provider searched for it.
@@ -63,22 +51,53 @@ enum Passed {
     Complete,
 }
 
+/// A request to the model.
+pub(super) struct Request {
+    /// What it tells of calls and of other agents, oldest first.
+    pub(super) news: Vec<Value>,
+    /// Messages of the user in it.
+    pub(super) messages: usize,
+    /// It is about the conversation and no part of it.
+    pub(super) is_aside: bool,
+}
+
 impl Witness {
-    /// Of a process that is given a message at first, or none.
-    pub fn new(is_given_message: bool, is_told_all: bool) -> Witness {
-        Witness {
-            is_told_all,
-            expected: usize::from(is_given_message),
-            ..Witness::default()
-        }
+    /// A conversation is followed that is given a message at first, or none.
+    pub fn follow(&mut self, thread: &str, is_given_message: bool) {
+        let line = self.line(thread);
+        line.expected = line.expected.max(usize::from(is_given_message));
     }
 
     /// Codex told of an item that is complete.
-    pub fn told(&mut self, item: &Value) {
-        if item["type"] == "userMessage" {
-            self.messages += 1;
-        }
-        self.told.extend(id_of(item));
+    pub fn told(&mut self, thread: &str, item: &Value) {
+        self.line(thread).told(item);
+    }
+
+    /// What is known of a conversation; `None`: it is not followed.
+    pub fn of(&self, thread: &str) -> Option<&Line> {
+        self.0.get(thread)
+    }
+
+    /// Whether nothing waits.
+    pub fn is_idle(&self) -> bool {
+        self.0.values().all(Line::is_idle)
+    }
+
+    pub(super) fn line(&mut self, thread: &str) -> &mut Line {
+        self.0.entry(thread.to_owned()).or_default()
+    }
+
+    /// The conversations of which something waits.
+    pub(super) fn waiting(&self) -> Vec<String> {
+        let waiting = self.0.iter().filter(|(_, line)| !line.is_idle());
+        waiting.map(|(thread, _)| thread.clone()).collect()
+    }
+}
+
+impl Line {
+    /// Whether nothing waits.
+    pub fn is_idle(&self) -> bool {
+        self.waiting.is_empty()
     }
 
     /// Whether Codex has told of all these items.
@@ -86,231 +105,217 @@ impl Witness {
         ids.into_iter().all(|id| self.told.contains(id.as_ref()))
     }
 
-    /// Whether nothing waits.
-    pub fn is_idle(&self) -> bool {
-        self.line.is_empty() && self.asks.is_empty()
+    /// Whether all that other agents said, by these ids, was passed on.
+    pub fn has_heard(&self, ids: impl IntoIterator<Item = impl AsRef<str>>) -> bool {
+        ids.into_iter().all(|id| self.heard.contains(id.as_ref()))
     }
 
-    fn push(&mut self, passed: Passed) {
-        self.line.push_back((passed, Instant::now()));
+    pub(super) fn told(&mut self, item: &Value) {
+        if item["type"] == "userMessage" {
+            self.messages += 1;
+        }
+        self.told.extend(id_of(item));
     }
 
-    /// A request with so many messages of the user. More than before are new ones.
-    fn asks(&mut self, messages: usize) {
-        let before = self.asked.replace(messages).unwrap_or(messages);
-        self.expected += messages.saturating_sub(before);
+    /// A request is about to be made. Messages that are more than before are new ones.
+    pub(super) fn asks(&mut self, request: Request, go: Go) {
+        let Request {
+            news,
+            messages,
+            is_aside,
+        } = request;
+        self.aside = is_aside;
+        if !is_aside {
+            match self.asked.replace(messages) {
+                Some(before) => self.expected += messages.saturating_sub(before),
+                // What it begins with is known.
+                None => self.heard.extend(news.iter().filter_map(note)),
+            }
+        }
+        self.push(Passed::Ask { news, go });
+    }
+
+    /// The model wrote something. Of what it writes aside nothing is followed.
+    pub(super) fn wrote(&mut self, passed: Passed) {
+        match passed {
+            // Nobody waits for it to be recorded.
+            Passed::Call { go, .. } if self.aside => drop(go.send(Ok(()))),
+            _ if self.aside => {}
+            passed => self.push(passed),
+        }
+    }
+
+    /// What was passed on may never have arrived.
+    pub(super) fn broke_off(&mut self) {
+        self.waiting
+            .retain(|(passed, _)| !matches!(passed, Passed::Message(_)));
+    }
+
+    /// What waits longest, and how long.
+    pub(super) fn front(&self) -> Option<(&Passed, Duration)> {
+        let (passed, since) = self.waiting.front()?;
+        Some((passed, since.elapsed()))
+    }
+
+    /// Takes it.
+    pub(super) fn pop(&mut self) -> Option<Passed> {
+        self.waiting.pop_front().map(|(passed, _)| passed)
+    }
+
+    /// Whether Codex has told of all messages that it was given so far.
+    pub(super) fn is_taken(&self) -> bool {
+        self.messages >= self.expected
     }
 
     /// Codex does not tell what it was waited for.
-    fn give_up(&mut self) {
+    pub(super) fn give_up(&mut self) {
         self.messages = self.messages.max(self.expected);
     }
-}
 
-impl Turn<'_> {
-    /// What passed between Codex and its model.
-    pub(super) async fn model(&mut self, talk: &mut Talk, model: FromProxy) -> Result<(), Halt> {
-        let is_told_all = talk.witness.is_told_all;
-        let is_ours =
-            |thread: &Option<String>| !is_told_all && thread.as_ref() == Some(&talk.thread);
-        let witness = &mut talk.witness;
-        match model {
-            FromProxy::Asked {
-                thread,
-                outputs,
-                messages,
-                is_aside,
-                go,
-            } => {
-                talk.refused = None;
-                if witness.is_told_all {
-                    let ids = outputs.iter().filter_map(|one| one["call_id"].as_str());
-                    let calls = ids.map(str::to_owned).collect();
-                    witness.asks.push_back((calls, go, Instant::now()));
-                    return Ok(());
-                }
-                if !is_ours(&thread) {
-                    let _ = go.send(Ok(()));
-                    return Ok(());
-                }
-                witness.aside = is_aside;
-                if !is_aside {
-                    witness.asks(messages);
-                }
-                witness.push(Passed::Ask { outputs, go });
-            }
-            FromProxy::Call { thread, item, go } => match is_ours(&thread) && !witness.aside {
-                true => witness.push(Passed::Call { item, go }),
-                // Effects are recorded where they happen (`pass_gates`); here there is nothing to hold back.
-                false => drop(go.send(Ok(()))),
-            },
-            FromProxy::Kept { thread, item } if is_ours(&thread) && !witness.aside => {
-                witness.push(Passed::Kept(item));
-            }
-            FromProxy::Message { thread, item } if is_ours(&thread) && !witness.aside => {
-                let id = id_of(&item);
-                witness
-                    .line
-                    .extend(id.map(|id| (Passed::Message(id), Instant::now())));
-            }
-            FromProxy::Kept { .. } | FromProxy::Message { .. } => {}
-            FromProxy::Usage { thread, usage } => {
-                if is_ours(&thread) && !witness.aside {
-                    witness.push(Passed::Complete);
-                }
-                self.model_calls += 1;
-                let spent = Observation::ModelCall(usage);
-                self.spent(talk, thread.as_deref(), spent).await?;
-            }
-            FromProxy::Failed(error) => {
-                // What was passed on may never have arrived.
-                witness
-                    .line
-                    .retain(|(passed, _)| !matches!(passed, Passed::Message(_)));
-                talk.refused = Some(error);
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes what passed, as far as Codex has told what comes before it.
-    pub(super) async fn pass_model(&mut self, talk: &mut Talk) -> Result<(), Halt> {
-        self.pass_asks(talk).await?;
-        while let Some((passed, since)) = talk.witness.line.front() {
-            let waited = since.elapsed();
-            let is_told = |item: &Value| id_of(item).is_none_or(|id| talk.witness.has_told([id]));
-            let is_next = match passed {
-                Passed::Ask { outputs, .. } => {
-                    let is_taken = talk.witness.messages >= talk.witness.expected;
-                    (is_taken || waited >= UNSEEN)
-                        && (waited >= UNTOLD || !talk.awaits_end(outputs, &self.setup))
-                }
-                Passed::Message(id) => talk.witness.has_told([id]) || waited >= UNSEEN,
-                Passed::Kept(item) => is_told(item) || waited >= UNSEEN,
-                Passed::Call { .. } | Passed::Complete => true,
-            };
-            if !is_next {
-                return Ok(());
-            }
-            let Some((passed, _)) = talk.witness.line.pop_front() else {
-                return Ok(());
-            };
-            match passed {
-                Passed::Ask { outputs, go } => {
-                    talk.witness.give_up();
-                    self.ask(talk, &outputs).await?;
-                    // Whoever asked may be gone.
-                    let _ = go.send(Ok(()));
-                }
-                Passed::Message(_) => {}
-                Passed::Kept(item) => self.raw_item(talk, item).await?,
-                Passed::Call { item, go } => {
-                    self.raw_item(talk, item).await?;
-                    let _ = go.send(Ok(()));
-                }
-                Passed::Complete => self.response_complete(talk).await?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Lets requests of a process pass that tells all, as soon as the ends that they tell are recorded.
-    async fn pass_asks(&mut self, talk: &mut Talk) -> Result<(), Halt> {
-        let mut at = 0;
-        while let Some((calls, _, since)) = talk.witness.asks.get(at) {
-            // Another agent of the process may be the one that asks next.
-            if calls.iter().any(|id| talk.is_open(id)) && since.elapsed() < UNTOLD {
-                at += 1;
-                continue;
-            }
-            self.record_ends(talk).await?;
-            if let Some((_, go, _)) = talk.witness.asks.remove(at) {
-                // Whoever asked may be gone.
-                let _ = go.send(Ok(()));
-            }
-        }
-        Ok(())
-    }
-
-    /// The model is about to be told these outputs: how its calls ended is recorded before. A worker that is lost after the model was told
-    /// leaves no call of which nobody knows that.
-    async fn ask(&mut self, talk: &mut Talk, outputs: &[Value]) -> Result<(), Halt> {
-        for output in newest(outputs) {
-            self.raw_item(talk, output.clone()).await?;
-        }
-        self.record_ends(talk).await
-    }
-
-    async fn record_ends(&mut self, talk: &mut Talk) -> Result<(), Halt> {
-        if talk.unrecorded_ends {
-            self.link.recorded().await?;
-            talk.unrecorded_ends = false;
-        }
-        Ok(())
-    }
-}
-
-impl Talk {
-    /// Whether Codex is about to tell how one of these calls ended. Of a command that goes on in the background, and of what never began, it tells nothing.
-    fn awaits_end(&self, outputs: &[Value], setup: &Setup) -> bool {
-        newest(outputs).any(|output| {
-            let id = output["call_id"].as_str().unwrap_or_default();
-            let begun = self.calls.of(id).filter(|call| call.stage == Stage::Begun);
-            let place = self.place.as_ref();
-            let has_ended = || place.is_some_and(|place| place.processes.ended(id).is_some());
-            let is_shown = |name: &str| name == APPLY_PATCH || setup.mcp_tool(name).is_some();
-            begun.is_some_and(|call| is_shown(&call.name) || has_ended())
+    /// What of these news is to be looked at: of each call the last output, because an id may have been given to a call before, and what
+    /// other agents said that was not heard yet. That is heard now.
+    pub(super) fn new_of(&mut self, news: Vec<Value>) -> Vec<Value> {
+        let newest: Vec<bool> = newest(&news).collect();
+        let news = news.into_iter().zip(newest);
+        news.filter(|(item, is_newest)| match note(item) {
+            Some(said) => self.heard.insert(said),
+            None => *is_newest,
         })
+        .map(|(item, _)| item)
+        .collect()
+    }
+
+    fn push(&mut self, passed: Passed) {
+        self.waiting.push_back((passed, Instant::now()));
     }
 }
 
-/// The last output of each call: an id may have been given to a call before.
-fn newest(outputs: &[Value]) -> impl Iterator<Item = &Value> {
-    let places = outputs.iter().enumerate();
-    places.filter_map(|(at, output)| {
-        let is_same = |later: &Value| later["call_id"] == output["call_id"];
-        (!outputs[at + 1..].iter().any(is_same)).then_some(output)
+/// Of each item whether it is the last output of its call.
+pub(super) fn newest(news: &[Value]) -> impl Iterator<Item = bool> {
+    let places = news.iter().enumerate();
+    places.map(|(at, item)| {
+        let is_same = |later: &Value| later["call_id"] == item["call_id"];
+        !news[at + 1..].iter().any(is_same)
     })
 }
 
-fn id_of(item: &Value) -> Option<String> {
+/// What another agent said, by its id or, without one, by its words. `None`: it is the end of a call.
+fn note(item: &Value) -> Option<String> {
+    let is_note = item["type"] == "message";
+    is_note.then(|| id_of(item).unwrap_or_else(|| item["content"].to_string()))
+}
+
+pub(super) fn id_of(item: &Value) -> Option<String> {
     let id = item["id"].as_str().filter(|id| !id.is_empty());
     id.map(str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
+    use pretty_assertions::assert_eq;
     use serde_json::json;
 
     use super::*;
 
+    fn request(messages: usize, news: &[Value]) -> Request {
+        Request {
+            news: news.to_vec(),
+            messages,
+            is_aside: false,
+        }
+    }
+
+    fn asks(line: &mut Line, messages: usize, news: &[Value]) {
+        line.asks(request(messages, news), oneshot::channel().0);
+    }
+
     #[test]
     fn of_the_outputs_of_one_id_the_last_one_counts() {
-        let output = |id: &str, text: &str| json!({"call_id": id, "output": text});
-        let all = [output("a", "1"), output("b", "2"), output("a", "3")];
-        let texts: Vec<&Value> = newest(&all).map(|output| &output["output"]).collect();
+        let output = |id: &str, text: &str| json!({"type": "function_call_output", "call_id": id, "output": text});
+        let all = vec![output("a", "1"), output("b", "2"), output("a", "3")];
+        let new = Line::default().new_of(all);
+        let texts: Vec<&Value> = new.iter().map(|output| &output["output"]).collect();
         assert_eq!(texts, ["2", "3"]);
+    }
+
+    #[test]
+    fn what_another_agent_said_is_heard_once_and_what_it_said_before_not_at_all() {
+        let note = |id: Option<&str>, text: &str| {
+            let content = json!([{"type": "input_text", "text": text}]);
+            match id {
+                Some(id) => {
+                    json!({"type": "message", "role": "user", "id": id, "content": content})
+                }
+                None => json!({"type": "message", "role": "user", "content": content}),
+            }
+        };
+        let (old, bare) = (note(Some("n1"), "done"), note(None, "done"));
+        let (new, same) = (note(Some("n2"), "done"), note(Some("n3"), "done"));
+        let mut line = Line::default();
+        let first = [old.clone(), bare.clone()];
+        asks(&mut line, 2, &first);
+        assert_eq!(line.new_of(first.to_vec()), [Value::Null; 0]);
+        let second = vec![old.clone(), bare.clone(), new.clone()];
+        assert_eq!(line.new_of(second), vec![new.clone()]);
+        // Also where the history is shorter than it was.
+        let third = vec![new, same.clone()];
+        assert_eq!(line.new_of(third), [same]);
+        assert!(line.has_heard(["n1", "n2", "n3"]));
+        assert!(!line.has_heard(["n4"]));
     }
 
     #[test]
     fn a_request_waits_for_the_messages_that_are_new_in_it() {
         let message = json!({"type": "userMessage", "id": "u"});
-        let mut witness = Witness::new(true, false);
-        witness.asks(5);
-        assert_eq!((witness.expected, witness.messages), (1, 0));
-        witness.told(&message);
-        witness.asks(5);
-        assert_eq!(witness.expected, 1);
-        witness.asks(7);
-        assert_eq!(witness.expected, 3);
+        let mut witness = Witness::default();
+        witness.follow("t", true);
+        let line = witness.line("t");
+        asks(line, 5, &[]);
+        assert_eq!((line.expected, line.messages), (1, 0));
+        line.told(&message);
+        asks(line, 5, &[]);
+        assert_eq!(line.expected, 1);
+        asks(line, 7, &[]);
+        assert_eq!(line.expected, 3);
         // One of them was none that Codex tells of.
-        witness.told(&message);
-        witness.give_up();
-        assert_eq!(witness.messages, 3);
+        line.told(&message);
+        assert!(!line.is_taken());
+        line.give_up();
+        assert!(line.is_taken());
         // Shortened.
-        witness.asks(2);
-        assert_eq!(witness.expected, 3);
-        witness.asks(3);
-        assert_eq!(witness.expected, 4);
+        asks(line, 2, &[]);
+        assert_eq!(line.expected, 3);
+        asks(line, 3, &[]);
+        assert_eq!(line.expected, 4);
+    }
+
+    #[test]
+    fn each_conversation_has_a_line_of_its_own() {
+        let mut witness = Witness::default();
+        witness.told("a", &json!({"type": "agentMessage", "id": "m"}));
+        witness.line("b").wrote(Passed::Message("m".to_owned()));
+        assert_eq!(witness.waiting(), ["b"]);
+        assert!(witness.of("a").is_some_and(|line| line.has_told(["m"])));
+        assert!(witness.of("b").is_some_and(|line| !line.has_told(["m"])));
+        witness.line("b").broke_off();
+        assert!(witness.is_idle() && witness.of("c").is_none());
+    }
+
+    #[test]
+    fn what_is_said_aside_is_held_back_by_nobody() {
+        let mut line = Line::default();
+        let aside = Request {
+            is_aside: true,
+            ..request(3, &[])
+        };
+        line.asks(aside, oneshot::channel().0);
+        let (go, mut answered) = oneshot::channel();
+        let item = Value::Null;
+        line.wrote(Passed::Call { item, go });
+        line.wrote(Passed::Complete);
+        assert!(matches!(answered.try_recv(), Ok(Ok(()))));
+        assert!(matches!(line.pop(), Some(Passed::Ask { .. })));
+        assert!(line.is_idle());
+        assert_eq!(line.asked, None);
     }
 }

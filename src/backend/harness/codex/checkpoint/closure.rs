@@ -19,8 +19,8 @@ impl Broken {
     }
 }
 
-/// The files of a thread, of what its history begins with, and of its sub-agents, each before what it refers to. Empty: there is no such
-/// thread.
+/// The files of a thread, and of what its history begins with, each before what it refers to. Empty: there is no such thread. Those of its sub-agents are
+/// none of them: they end with their process, and whoever asks for one later is to find nothing.
 pub fn of<'a>(heads: &'a [Head], thread: &str) -> Result<Vec<&'a Head>, Broken> {
     let of_thread = |thread: &'a str| heads.iter().filter(move |head| head.thread == thread);
     let Some(own) = heads.iter().find(|head| head.thread == thread) else {
@@ -28,10 +28,7 @@ pub fn of<'a>(heads: &'a [Head], thread: &str) -> Result<Vec<&'a Head>, Broken> 
     };
     let mut chosen: Vec<&Head> = Vec::new();
     let mut asked: BTreeSet<&str> = BTreeSet::new();
-    // Its sub-agents last, so that they are first when the order is turned around.
     let mut next: Vec<&str> = vec![&own.thread];
-    let children = heads.iter().filter(|head| head.session == thread);
-    next.extend(children.map(|head| head.thread.as_str()));
     while let Some(thread) = next.pop() {
         if !asked.insert(thread) {
             continue;
@@ -98,11 +95,10 @@ mod tests {
     use super::super::rollout::Base;
     use super::*;
 
-    fn head(path: &str, thread: &str, session: &str, base: Option<&str>) -> Head {
+    fn head(path: &str, thread: &str, base: Option<&str>) -> Head {
         Head {
             path: path.into(),
             thread: thread.into(),
-            session: session.into(),
             base: base.map(|thread| Base {
                 thread: thread.into(),
                 end_bytes: 100,
@@ -116,30 +112,24 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_needs_its_ancestors_and_its_sub_agents_and_nobody_else() {
+    fn a_thread_needs_its_ancestors_and_nobody_else() {
         let heads = [
-            head("root", "t1", "t1", None),
-            head("fork", "t2", "t2", Some("t1")),
-            head("fork-of-fork", "t3", "t3", Some("t2")),
-            head("child", "c1", "t3", None),
-            head("child-of-other", "c2", "t2", None),
-            head("stranger", "t4", "t4", None),
+            head("root", "t1", None),
+            head("fork", "t2", Some("t1")),
+            head("fork-of-fork", "t3", Some("t2")),
+            head("sub-agent", "c1", None),
+            head("forked-sub-agent", "c2", Some("t3")),
+            head("stranger", "t4", None),
         ];
         assert_eq!(paths(&heads, "t1"), ["root"]);
-        assert_eq!(
-            paths(&heads, "t3"),
-            ["child", "fork-of-fork", "fork", "root"]
-        );
+        assert_eq!(paths(&heads, "t3"), ["fork-of-fork", "fork", "root"]);
         assert_eq!(paths(&heads, "nobody"), Vec::<String>::new());
     }
 
     #[test]
     fn a_later_part_of_a_thread_comes_before_the_earlier_one() {
         for order in [[0, 1], [1, 0]] {
-            let parts = [
-                head("first", "t1", "t1", None),
-                head("second", "t1", "t1", Some("t1")),
-            ];
+            let parts = [head("first", "t1", None), head("second", "t1", Some("t1"))];
             let heads = order.map(|at| parts[at].clone());
             assert_eq!(paths(&heads, "t1"), ["second", "first"]);
         }
@@ -147,24 +137,21 @@ mod tests {
 
     #[test]
     fn what_refers_to_itself_in_a_circle_ends_all_the_same() {
-        let heads = [
-            head("a", "t1", "t1", Some("t2")),
-            head("b", "t2", "t2", Some("t1")),
-        ];
+        let heads = [head("a", "t1", Some("t2")), head("b", "t2", Some("t1"))];
         assert_eq!(paths(&heads, "t1").len(), 2);
     }
 
     #[test]
     fn an_ancestor_that_is_not_there_is_named() {
-        let heads = [head("fork", "t2", "t2", Some("t1"))];
+        let heads = [head("fork", "t2", Some("t1"))];
         let broken = of(&heads, "t2").expect_err("it is not there");
         assert!(broken.0.contains("t1"), "{broken:?}");
     }
 
     #[test]
     fn bytes_that_are_referred_to_must_be_there() {
-        let fork = head("fork", "t2", "t2", Some("t1"));
-        let root = head("root", "t1", "t1", None);
+        let fork = head("fork", "t2", Some("t1"));
+        let root = head("root", "t1", None);
         for (size_bytes, fits) in [(99, false), (100, true), (101, true)] {
             let files = [(&fork, 7), (&root, size_bytes)];
             assert_eq!(check(files.into_iter(), "t2").is_ok(), fits);

@@ -11,7 +11,7 @@ use crate::engine::ports::BlobRef;
 
 /// Written by this program and read by no other form of it.
 const FORMAT: u32 = 1;
-/// A conversation has a file for itself, for each fork and for each sub-agent; each has few segments.
+/// A conversation has a file for itself and for each fork; each has few segments.
 pub const SEGMENTS_MAX: usize = 256;
 
 /// A checkpoint of one thread.

@@ -1,7 +1,7 @@
 //! The agent's own state, saved and put back: the files in which Codex keeps a conversation, and nothing else of its home.
 //!
-//! Codex appends whole lines to one file per thread and never makes them durable; forks and sub-agents have files of their own that refer to
-//! the first one by its bytes. Any whole lines from the beginning are a good state. So a checkpoint is the closure of a thread's
+//! Codex appends whole lines to one file per thread and never makes them durable; forks have files of their own that refer to
+//! the first one by its bytes, and so may sub-agents, which are not kept. Any whole lines from the beginning are a good state. So a checkpoint is the closure of a thread's
 //! files, each cut after its last whole line, in segments that are named by what they hold: what did not change since the
 //! last checkpoint has the same names and is stored once. The [`Manifest`] says what belongs where, and of which version; it is as small after many Turns as after a few.
 //!

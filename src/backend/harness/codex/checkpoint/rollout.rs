@@ -3,7 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
+
+use crate::backend::harness::codex::delegating::is_note;
 
 /// Everything up to and with the last line end. What follows was being written.
 pub fn whole_lines(bytes: &[u8]) -> &[u8] {
@@ -18,8 +21,6 @@ pub struct Head {
     pub path: String,
     /// Whose history it holds, or a part of.
     pub thread: String,
-    /// The thread that began it all; a sub-agent's is its parent's.
-    pub session: String,
     /// What its history begins with, if it begins in another file.
     pub base: Option<Base>,
 }
@@ -46,19 +47,13 @@ pub fn head(path: &str, bytes: &[u8]) -> Option<Head> {
     #[derive(Deserialize)]
     struct Meta {
         id: String,
-        session_id: Option<String>,
         history_base: Option<Base>,
     }
     let end = memchr::memchr(b'\n', bytes)?;
     let line: Line = serde_json::from_slice(&bytes[..end]).ok()?;
-    let Meta {
-        id,
-        session_id,
-        history_base,
-    } = line.payload;
+    let Meta { id, history_base } = line.payload;
     (line.kind == "session_meta").then(|| Head {
         path: path.to_owned(),
-        session: session_id.unwrap_or_else(|| id.clone()),
         thread: id,
         base: history_base,
     })
@@ -84,6 +79,8 @@ pub struct Lines {
     pub open: Vec<OpenCall>,
     /// What messages of the user are called by whoever sent them.
     pub messages: BTreeSet<String>,
+    /// Ids of what other agents let it know in that turn, since the history was shortened last.
+    pub notes: BTreeSet<String>,
     /// Codex noted that its turn was broken off.
     pub is_aborted: bool,
 }
@@ -107,8 +104,9 @@ impl Lines {
     fn line(&mut self, line: &RawLine<'_>, turn: &str) {
         match line.kind.as_str() {
             "response_item" => {
-                if let Ok(item) = serde_json::from_str(line.payload.get()) {
-                    self.item(item, turn);
+                let item = serde_json::from_str::<Value>(line.payload.get()).unwrap_or_default();
+                if let Ok(read) = RawItem::deserialize(&item) {
+                    self.item(read, is_note(&item), turn);
                 }
             }
             "event_msg" => {
@@ -122,18 +120,20 @@ impl Lines {
             "compacted" => {
                 self.open.clear();
                 self.words.clear();
+                self.notes.clear();
             }
             _ => {}
         }
     }
 
-    fn item(&mut self, item: RawItem, turn: &str) {
+    fn item(&mut self, item: RawItem, is_note: bool, turn: &str) {
         let is_of_turn = item
             .passed
             .is_some_and(|passed| passed.turn_id.as_deref() == Some(turn));
         let is_assistants = item.role.as_deref() == Some("assistant");
         match (item.kind.as_str(), item.id, item.call_id) {
             ("message", Some(id), _) if is_of_turn && is_assistants => drop(self.words.insert(id)),
+            ("message", Some(id), _) if is_of_turn && is_note => drop(self.notes.insert(id)),
             ("reasoning" | "web_search_call", Some(id), _) if is_of_turn => {
                 self.words.insert(id);
             }
@@ -216,7 +216,6 @@ mod tests {
         let expect = Head {
             path: "p".into(),
             thread: "t2".into(),
-            session: "t1".into(),
             base: Some(Base {
                 thread: "t1".into(),
                 end_bytes: 15_107,
@@ -235,7 +234,7 @@ mod tests {
         }
         let plain = "{\"type\":\"session_meta\",\"payload\":{\"id\":\"t\"}}\n";
         let plain = head("p", plain.as_bytes()).expect("it is one");
-        assert_eq!((plain.session.as_str(), plain.base), ("t", None));
+        assert_eq!((plain.thread.as_str(), plain.base), ("t", None));
     }
 
     #[test]
@@ -254,6 +253,7 @@ mod tests {
             item(r#""type":"function_call_output","call_id":"c0","output":"x""#, "t1"),
             r#"{"type":"event_msg","payload":{"type":"item_completed","item":{"type":"UserMessage","client_id":"input-7"}}}"#.to_owned() + "\n",
             item(r#""type":"message","role":"user","id":"u""#, "t1"),
+            item(r#""type":"message","role":"user","id":"n","content":[{"type":"input_text","text":"<subagent_notification>\n{}"}]"#, "t1"),
             item(r#""type":"reasoning","id":"r""#, "t1"),
             item(r#""type":"web_search_call","id":"w","status":"completed""#, "t1"),
             item(r#""type":"message","role":"assistant","id":"m""#, "t1"),
@@ -274,6 +274,7 @@ mod tests {
             calls: set(&["c1", "c2"]),
             open: vec![call("c1", true)],
             messages: set(&["input-7"]),
+            notes: set(&["n"]),
             is_aborted: false,
         };
         assert_eq!(read, expect);
@@ -283,5 +284,6 @@ mod tests {
         let shortened = lines + "{\"type\":\"compacted\",\"payload\":{}}\n";
         let read = Lines::read(shortened.as_bytes(), "t1", Vec::new());
         assert_eq!((read.open, read.words), (Vec::new(), set(&[])));
+        assert_eq!(read.notes, set(&[]));
     }
 }

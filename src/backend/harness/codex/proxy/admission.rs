@@ -30,8 +30,8 @@ pub enum FromProxy {
     Asked {
         /// The conversation.
         thread: Option<String>,
-        /// What of the request's input tells the model how its calls ended, oldest first.
-        outputs: Vec<Value>,
+        /// What of the request's input tells the model how its calls ended, and what other agents let it know, oldest first.
+        news: Vec<Value>,
         /// Messages of the user in it, and what the agent tells in their place.
         messages: usize,
         /// It is about the conversation and no part of it: the agent has its history shortened.
@@ -70,7 +70,12 @@ pub enum FromProxy {
         usage: ModelUsage,
     },
     /// The provider refused, failed or fell silent, or the budget is spent. The agent may ask again.
-    Failed(ModelError),
+    Failed {
+        /// The conversation.
+        thread: Option<String>,
+        /// Why.
+        error: ModelError,
+    },
 }
 
 /// How a token ends.

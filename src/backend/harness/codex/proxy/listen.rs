@@ -120,10 +120,10 @@ async fn relayed(
 ) -> Result<Response, Refusal> {
     let body = read(body).await?;
     let told = request::told(&body).ok_or(Refusal::NoRequest)?;
-    if !pass.spend() {
-        return Ok(refused(pass, &answer::spent(), None).await);
-    }
     let thread = request::thread(&parts.headers);
+    if !pass.spend() {
+        return Ok(refused(pass, thread, &answer::spent(), None).await);
+    }
     leave(
         pass,
         thread.clone(),
@@ -138,20 +138,20 @@ async fn relayed(
         .await
     {
         Ok(posted) => posted,
-        Err(error) => return Ok(refused(pass, &error, None).await),
+        Err(error) => return Ok(refused(pass, thread, &error, None).await),
     };
     if !posted.response.status().is_success() {
         let failed = shared.caller.failed(posted).await;
-        return Ok(refused(pass, &failed.error(), Some(failed.status)).await);
+        return Ok(refused(pass, thread, &failed.error(), Some(failed.status)).await);
     }
     let kind = posted.response.headers().get(reqwest::header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     if kind.starts_with("text/html") {
-        return Ok(refused(pass, &shared.caller.web_page(), None).await);
+        return Ok(refused(pass, thread, &shared.caller.web_page(), None).await);
     }
     if kind.starts_with("application/json") {
         // An agent that asks for a stream could not read it.
-        return Ok(refused(pass, &failure::no_stream(), None).await);
+        return Ok(refused(pass, thread, &failure::no_stream(), None).await);
     }
     Ok(relay::answer(
         posted,
@@ -171,7 +171,7 @@ async fn leave(
     let (go, answered) = oneshot::channel();
     pass.tell(FromProxy::Asked {
         thread,
-        outputs: told.outputs,
+        news: told.news,
         messages: told.messages,
         is_aside,
         go,
@@ -181,14 +181,23 @@ async fn leave(
 }
 
 /// Tells the harness why, then the agent.
-async fn refused(pass: &Pass, error: &ModelError, status: Option<u16>) -> Response {
+async fn refused(
+    pass: &Pass,
+    thread: Option<String>,
+    error: &ModelError,
+    status: Option<u16>,
+) -> Response {
     tracing::debug!(
         session = pass.session(),
         code = error.code,
         ?status,
         "a model call failed"
     );
-    match pass.tell(FromProxy::Failed(error.clone())).await {
+    let failed = FromProxy::Failed {
+        thread,
+        error: error.clone(),
+    };
+    match pass.tell(failed).await {
         Ok(()) => {
             tokio::time::sleep(answer::pause(error)).await;
             answer::failed(error)

@@ -46,7 +46,7 @@ pub fn answer(posted: Posted, pass: Arc<Pass>, thread: Option<String>, idle: Dur
     tokio::spawn(async move {
         let mut relay = Relay {
             pass: Arc::clone(&pass),
-            thread,
+            thread: thread.clone(),
             key: posted.key,
             reader: Reader::default(),
             over: false,
@@ -63,7 +63,7 @@ pub fn answer(posted: Posted, pass: Arc<Pass>, thread: Option<String>, idle: Dur
         };
         if let Cut::Failed(error) = cut {
             // If nobody listens, nobody needs it.
-            let _ = pass.tell(FromProxy::Failed(error)).await;
+            let _ = pass.tell(FromProxy::Failed { thread, error }).await;
         }
         let _ = to_agent.send(Err(io::Error::other("cut"))).await;
     });
@@ -156,7 +156,8 @@ impl Relay {
                 Err(Broken::Failed(complaint)) => {
                     self.over = true;
                     let error = complaint.error(self.key.as_ref(), None);
-                    self.pass.tell(FromProxy::Failed(error)).await?;
+                    let thread = self.thread.clone();
+                    self.pass.tell(FromProxy::Failed { thread, error }).await?;
                 }
             }
         }

@@ -3,6 +3,8 @@
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName};
 use serde_json::{Map, Value};
 
+use crate::backend::harness::codex::delegating::is_note;
+
 /// Header fields that go on to the provider. No credential is among them, and nothing that describes this machine.
 const GO_ON: [HeaderName; 6] = [
     ACCEPT,
@@ -55,8 +57,8 @@ pub fn is_aside(headers: &HeaderMap) -> bool {
 /// What is read of a request's input.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
-    /// What tells the model how its calls ended, oldest first.
-    pub outputs: Vec<Value>,
+    /// What tells the model how its calls ended, and what other agents let it know, oldest first.
+    pub news: Vec<Value>,
     /// Messages of the user.
     pub messages: usize,
 }
@@ -71,10 +73,11 @@ pub fn told(body: &[u8]) -> Option<Told> {
         Some(_) => return None,
     };
     let is_message = |item: &&Value| kind(item) == "message" && item["role"] == "user";
-    let messages = items.iter().filter(is_message).count();
-    items.retain(|item| kind(item).ends_with("_output"));
+    let messages = items.iter().filter(is_message);
+    let messages = messages.filter(|item| !is_note(item)).count();
+    items.retain(|item| kind(item).ends_with("_output") || is_note(item));
     Some(Told {
-        outputs: items,
+        news: items,
         messages,
     })
 }
@@ -176,12 +179,13 @@ mod tests {
     }
 
     #[test]
-    fn ends_of_calls_are_found_among_other_input() {
+    fn ends_of_calls_and_words_of_other_agents_are_found_among_other_input() {
         let output = json!({"type": "function_call_output", "call_id": "c1", "output": "x"});
         let custom = json!({"type": "custom_tool_call_output", "call_id": "c2", "output": "y"});
-        let body = json!({"model": "m", "input": [{"type": "message", "role": "user"}, output, {"role": "user"}, custom]});
+        let note = json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "<subagent_notification>\n{}"}]});
+        let body = json!({"model": "m", "input": [{"type": "message", "role": "user"}, output, {"role": "user"}, note, custom]});
         let expect = Told {
-            outputs: vec![output, custom],
+            news: vec![output, note, custom],
             messages: 1,
         };
         assert_eq!(told(body.to_string().as_bytes()), Some(expect));
