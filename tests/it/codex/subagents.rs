@@ -13,14 +13,14 @@ use crate::kill::processes::Role;
 use crate::kill::rat::{Rat, until};
 
 /// Whether the one that asks may start others: those that were started may not.
-fn is_root(asked: &Asked) -> bool {
+pub(crate) fn is_root(asked: &Asked) -> bool {
     let tools = asked.body["tools"].as_array();
     let mut tools = tools.into_iter().flatten();
     tools.any(|tool| tool["name"] == "multi_agent_v1")
 }
 
 /// A call that is about other agents.
-fn delegates(call_id: &str, tool: &str, arguments: &Value) -> Answer {
+pub(crate) fn delegates(call_id: &str, tool: &str, arguments: &Value) -> Answer {
     Answer::new().item(
         json!({"type": "function_call", "call_id": call_id, "name": tool,
         "namespace": "multi_agent_v1", "arguments": arguments.to_string()}),
@@ -28,13 +28,13 @@ fn delegates(call_id: &str, tool: &str, arguments: &Value) -> Answer {
 }
 
 /// Codex' name of the agent that this call started.
-fn started_by(asked: &Asked, call_id: &str) -> Option<String> {
+pub(crate) fn started_by(asked: &Asked, call_id: &str) -> Option<String> {
     let told = asked.outputs_of(call_id);
     let said: Value = serde_json::from_str(told.first()?).ok()?;
     said["agent_id"].as_str().map(str::to_owned)
 }
 
-fn was_told(asked: &Asked, call_id: &str) -> bool {
+pub(crate) fn was_told(asked: &Asked, call_id: &str) -> bool {
     !asked.outputs_of(call_id).is_empty()
 }
 
@@ -56,11 +56,11 @@ fn create(rat: &Rat, input: &str, most: u64) -> String {
     rat.ok(&args).trim().to_owned()
 }
 
-fn data(of: &Value) -> Vec<Value> {
+pub(crate) fn data(of: &Value) -> Vec<Value> {
     of["data"].as_array().cloned().unwrap_or_default()
 }
 
-fn subagents(rat: &Rat, session: &str) -> Vec<Value> {
+pub(crate) fn subagents(rat: &Rat, session: &str) -> Vec<Value> {
     data(&rat.json(&["sessions", "subagents", session, "--all"]))
 }
 

@@ -392,7 +392,9 @@ impl Turn<'_> {
         let Some(call) = talk.begun_of(Who::Child(at)).cloned() else {
             return Ok(());
         };
-        let (end, told) = self.process_end(talk, &call.id).unwrap_or_else(|| {
+        let ended = self.process_end(talk, &call.id);
+        let ended = ended.or_else(|| self.tool_end(talk, &call.id));
+        let (end, told) = ended.unwrap_or_else(|| {
             let end = ToolEnd {
                 status: CallStatus::Incomplete,
                 exit_code: None,

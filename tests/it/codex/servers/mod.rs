@@ -10,6 +10,8 @@ mod resumed;
 pub(crate) mod script;
 /// Servers that are processes in the environment.
 mod stdio;
+/// Calls of agents that the agent started.
+mod subagents;
 /// Where connections go.
 mod traced;
 
