@@ -96,35 +96,66 @@ pub fn keep(draft: &mut Draft, kept: &Kept, generation: u64) {
     draft.put(keys::CHECKPOINT.to_owned(), &row);
 }
 
-/// What was kept of a Session, as far as it can be used with this past, and the digests of all bytes of it.
+/// What was kept of a Session.
+#[derive(Default)]
+pub(super) struct Found {
+    /// As far as it can be used.
+    pub(super) saved: Option<SavedCheckpoint>,
+    /// Why it can't, if it can't.
+    pub(super) unusable: Option<String>,
+    /// Digests of all bytes of it.
+    pub(super) stored: HashSet<String>,
+}
+
+/// What was kept of a Session, to be used with this past.
 pub(super) async fn load(
     core: &Core,
     session: &SessionId,
     head: &Head,
     told: &Retold,
-) -> Result<(Option<SavedCheckpoint>, HashSet<String>), Stop> {
+) -> Result<Found, Stop> {
     let read = || core.row::<CheckpointRow>(session, keys::CHECKPOINT.to_owned());
     let row = match patiently(read).await {
-        Ok(row) => row,
+        Ok(Some(row)) => row,
+        Ok(None) => return Ok(Found::default()),
         Err(Stop::Broken(EngineError::Damaged { key, why })) => {
             tracing::warn!(%session, key, why, "a checkpoint can't be read, and is not used");
-            None
+            let unusable = Some(format!("its row can't be read: {why}"));
+            return Ok(Found {
+                unusable,
+                ..Found::default()
+            });
         }
         Err(stop) => return Err(stop),
     };
-    let blobs = row.iter().flat_map(|row| &row.checkpoint.blobs);
+    let blobs = row.checkpoint.blobs.iter();
     let stored = blobs.map(|blob| blob.sha256.clone()).collect();
-    let usable =
-        row.filter(|row| row.generation <= head.fence.generation && row.position.is_within(head));
-    let saved = usable.and_then(|row| {
-        Some(SavedCheckpoint {
-            later: row.position.later(told)?,
-            checkpoint: row.checkpoint,
-            scope: core.scope(&head.owner, session),
-            bytes: core.blobs.clone(),
-        })
-    });
-    Ok((saved, stored))
+    let (saved, unusable) = match places(&row, head, told) {
+        Ok(later) => {
+            let saved = SavedCheckpoint {
+                later,
+                checkpoint: row.checkpoint,
+                scope: core.scope(&head.owner, session),
+                bytes: core.blobs.clone(),
+            };
+            (Some(saved), None)
+        }
+        Err(why) => (None, Some(why.to_owned())),
+    };
+    Ok(Found {
+        saved,
+        unusable,
+        stored,
+    })
+}
+
+/// Places of what is not in it, if it can be used.
+fn places(row: &CheckpointRow, head: &Head, told: &Retold) -> Result<Vec<usize>, &'static str> {
+    if row.generation > head.fence.generation || !row.position.is_within(head) {
+        return Err("it is ahead of the records");
+    }
+    let later = row.position.later(told);
+    later.ok_or("the history that fits does not reach back to it")
 }
 
 /// Stores the bytes of a checkpoint that are not in `stored` yet. What can be kept then, of which the digests are what is in `stored` from then

@@ -59,6 +59,8 @@ pub(super) struct Desk {
     answers: usize,
     /// Digests of what is stored of checkpoints, and not superseded.
     checkpointed: HashSet<String>,
+    /// Why there was a checkpoint and the harness was not given it.
+    unusable: Option<String>,
     pub(super) signal: watch::Sender<Signal>,
 }
 
@@ -190,9 +192,9 @@ impl Live {
             Err(failure) => return Ok((Some(Ending::Failed(failure)), Vec::new())),
         };
         worker.histories.handed_over(&self.session, &head, &feed);
-        let (saved, checkpointed) = match worker.harness.keeps_checkpoints(&self.config.agent) {
+        let kept = match worker.harness.keeps_checkpoints(&self.config.agent) {
             true => checkpoint::load(&worker.core, &self.session, &head, &told).await?,
-            false => Default::default(),
+            false => checkpoint::Found::default(),
         };
         let task = TurnTask {
             session: self.session.to_string(),
@@ -204,7 +206,7 @@ impl Live {
             environment: environment.clone().map(|lazy| lazy as Arc<dyn Environment>),
             resumed: turn.outputs > 0,
             model_calls: turn.model_calls,
-            checkpoint: saved,
+            checkpoint: kept.saved,
         };
         let link = TurnLink {
             to_engine,
@@ -223,7 +225,8 @@ impl Live {
             force_at: None,
             steer,
             answers: 0,
-            checkpointed,
+            checkpointed: kept.stored,
+            unusable: kept.unusable,
             signal,
         };
         let end = self.attend(&mut desk, &mut running, from_harness).await;
@@ -403,6 +406,7 @@ impl Live {
             Observation::ModelCall(usage) => Op::ModelCall(usage),
             Observation::DrivenBy { program, anew } => {
                 let turn = self.loaded.head.turn.as_ref().map_or(0, |turn| turn.number);
+                let anew = anew.or_else(|| desk.unusable.clone());
                 let anew = anew.map(|why| BeganAnew::new(turn, why));
                 if !self.row.driven_by(program, anew) {
                     return Ok(());

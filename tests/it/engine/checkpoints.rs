@@ -10,13 +10,14 @@ use futures_util::future::BoxFuture;
 use pretty_assertions::assert_eq;
 use rat_things::api::{SessionAgent, SessionStatus, TurnStatus};
 use rat_things::engine::checkpoint::CheckpointRow;
-use rat_things::engine::core::{Loaded, Settings, decode};
+use rat_things::engine::core::{Loaded, Settings, decode, encode};
 use rat_things::engine::draft::Draft;
+use rat_things::engine::fence::{BeganAnew, RunRow};
 use rat_things::engine::ids::{SessionId, sha256_hex};
 use rat_things::engine::keys;
 use rat_things::engine::ports::{
-    BlobRef, Checkpoint, ExecutionId, Harness, Key, Observation, Range, TakenCheckpoint, TurnEnd,
-    TurnLink, TurnTask,
+    BlobRef, Change, Checkpoint, Commit, CommitId, ExecutionId, Guard, Harness, HarnessProgram,
+    Key, Observation, Range, TakenCheckpoint, TurnEnd, TurnLink, TurnTask, Write,
 };
 use serde_json::json;
 use tokio::sync::Notify;
@@ -339,6 +340,67 @@ pub async fn what_is_kept_while_a_client_is_awaited_is_there_when_it_answers() {
             .map(String::as_str),
         Some("Assistant: thanks")
     );
+}
+
+#[tokio::test(start_paused = true)]
+pub async fn why_a_checkpoint_was_not_used_is_kept_with_the_run() {
+    let (world, given) = world_of(|started, task, link| async move {
+        let program = HarnessProgram {
+            name: "keeps".into(),
+            version: "1".into(),
+            sha256: String::new(),
+        };
+        // The harness has a reason of its own once.
+        let anew = (started == 3).then(|| "it does not like it".to_owned());
+        let driven = Observation::DrivenBy { program, anew };
+        link.saw(driven).await.expect("live");
+        takes_and_says(&task, &link, "so").await;
+        keeps(&link, taken(&["a"], &["a"])).await;
+        TurnEnd::Completed
+    });
+    let session = plays(&world, 1).await;
+    assert_eq!(began_anew(&world, &session).await, None);
+    let mut ahead = row(&world, &session).await.expect("there is one");
+    ahead.position.item += 7;
+    for (value, turn, why) in [
+        (encode(&ahead), 3, "it is ahead of the records"),
+        (
+            encode(&row(&world, &session).await),
+            4,
+            "it does not like it",
+        ),
+        (b"{}".to_vec(), 5, "its row can't be read"),
+    ] {
+        let key = Key::new(keys::session_partition(&session), keys::CHECKPOINT);
+        let write = Write {
+            key,
+            guard: Guard::Any,
+            change: Change::Put(value),
+        };
+        let id = CommitId::random(&*world.core.ids);
+        let writes = vec![write];
+        let put = world.core.commit_once(Commit { id, writes }).await;
+        put.expect("committed");
+        world.say(&session, why, "more").await;
+        world.settled(&session).await;
+        let anew = began_anew(&world, &session).await.expect("it is told");
+        assert_eq!(anew.turn, turn);
+        assert!(anew.why.contains(why), "{}", anew.why);
+    }
+    world.sound();
+    let was_given: Vec<bool> = all(&given).iter().map(Option::is_some).collect();
+    assert_eq!(was_given, [false, true, false, true, false]);
+}
+
+/// What the last Run says of a new beginning.
+async fn began_anew(world: &World, session: &SessionId) -> Option<BeganAnew> {
+    let generation = world.read(session).await.head.fence.generation;
+    let run: Option<RunRow> = world
+        .core
+        .row(session, keys::run(generation))
+        .await
+        .expect("readable");
+    run.expect("there is one").began_anew
 }
 
 /// Lets two days pass in which nothing is done but chores; none is left.

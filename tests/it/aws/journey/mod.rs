@@ -64,6 +64,7 @@ over_an_account! {
         a_session_travels_without_a_checkpoint_that_lacks_bytes,
         superseded_bytes_go_a_day_later_unless_something_else_names_them,
         bytes_that_are_kept_again_stay,
+        why_a_checkpoint_was_not_used_is_kept_with_the_run,
     }
     crowd {
         many_sessions_steered_queued_and_cancelled_at_once_lose_and_repeat_nothing,
