@@ -2,6 +2,8 @@
 
 /// Codex' own record of a conversation in which agents were started.
 mod resumed;
+/// What is recorded before a model is told it.
+mod told;
 
 use pretty_assertions::assert_eq;
 use serde_json::{Value, json};
