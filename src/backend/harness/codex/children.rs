@@ -268,8 +268,8 @@ impl Turn<'_> {
             self.claim_of(talk, Who::Child(at), claim).await?;
         }
         let told = told_of(item);
-        let ended = self.process_end(talk, id);
-        let ended = ended.or_else(|| self.tool_end(talk, id));
+        let ended = self.process_end(talk, &call.recorded);
+        let ended = ended.or_else(|| self.tool_end(talk, &call.recorded));
         let (end, told) = ended.unwrap_or_else(|| {
             let (mut end, told) = self.plain_end(&call, told);
             if self.setup.is_function(&call.name) {
@@ -312,8 +312,8 @@ impl Turn<'_> {
                 };
                 let (end, told) = match kind {
                     "fileChange" => self.patch_end(item),
-                    "mcpToolCall" => self.shown_end(talk, item),
-                    _ => self.command_end(talk, item),
+                    "mcpToolCall" => self.shown_end(talk, &call.recorded, item),
+                    _ => self.command_end(talk, &call.recorded, item),
                 };
                 self.child_call_ended(talk, at, &call, end, told).await
             }
@@ -392,8 +392,8 @@ impl Turn<'_> {
         let Some(call) = talk.begun_of(Who::Child(at)).cloned() else {
             return Ok(());
         };
-        let ended = self.process_end(talk, &call.id);
-        let ended = ended.or_else(|| self.tool_end(talk, &call.id));
+        let ended = self.process_end(talk, &call.recorded);
+        let ended = ended.or_else(|| self.tool_end(talk, &call.recorded));
         let (end, told) = ended.unwrap_or_else(|| {
             let end = ToolEnd {
                 status: CallStatus::Incomplete,

@@ -248,8 +248,8 @@ impl Turn<'_> {
         if closed {
             // Nothing of it goes on, whatever Codex left running.
             if let (Some(call), Some(place)) = (talk.begun_of(Who::Child(at)), &talk.place) {
-                place.processes.cancel_of(&call.id);
-                place.processes.end_of(&call.id).await;
+                place.processes.cancel_of(&call.recorded);
+                place.processes.end_of(&call.recorded).await;
             }
             self.end_child_call(talk, at).await?;
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::calls::Stage;
+use super::calls::{Call, Stage};
 use super::children::Who;
 use super::proxy::FromProxy;
 use super::setup::{APPLY_PATCH, Setup};
@@ -220,9 +220,12 @@ impl Talk {
             let id = output["call_id"].as_str().unwrap_or_default();
             let begun = calls.of(id).filter(|call| call.stage == Stage::Begun);
             let place = self.place.as_ref();
-            let has_ended = || place.is_some_and(|place| place.processes.ended(id).is_some());
+            let has_ended = |call: &Call| {
+                let ended = place.and_then(|place| place.processes.ended(&call.recorded));
+                ended.is_some()
+            };
             let is_shown = |name: &str| name == APPLY_PATCH || setup.mcp_tool(name).is_some();
-            begun.is_some_and(|call| is_shown(&call.name) || has_ended())
+            begun.is_some_and(|call| is_shown(&call.name) || has_ended(call))
         })
     }
 }

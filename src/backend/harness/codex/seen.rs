@@ -244,8 +244,8 @@ impl Turn<'_> {
             }
             self.link.claim(self.plain_claim(&call)).await?;
         }
-        let ended = self.process_end(talk, id);
-        if let Some((end, told)) = ended.or_else(|| self.tool_end(talk, id)) {
+        let ended = self.process_end(talk, &call.recorded);
+        if let Some((end, told)) = ended.or_else(|| self.tool_end(talk, &call.recorded)) {
             return self.end_call(talk, &call.recorded, end, told).await;
         }
         let (end, told) = self.plain_end(&call, told_of(item));
@@ -341,7 +341,7 @@ impl Turn<'_> {
                 let Some(call) = self.begun(talk, item) else {
                     return Ok(());
                 };
-                let (end, told) = self.command_end(talk, item);
+                let (end, told) = self.command_end(talk, &call, item);
                 self.end_call(talk, &call, end, told).await
             }
             "fileChange" => {
@@ -355,7 +355,7 @@ impl Turn<'_> {
                 let Some(call) = self.begun(talk, item) else {
                     return Ok(());
                 };
-                let (end, told) = self.shown_end(talk, item);
+                let (end, told) = self.shown_end(talk, &call, item);
                 self.end_call(talk, &call, end, told).await
             }
             "collabAgentToolCall" => self.delegation_shown(talk, item).await,
@@ -364,15 +364,14 @@ impl Turn<'_> {
     }
 
     /// How the call of an MCP tool ended, if it was passed on and is over.
-    pub(super) fn tool_end(&self, talk: &Talk, id: &str) -> Option<(ToolEnd, String)> {
-        let end = talk.mcp.calls.end(id)?;
+    pub(super) fn tool_end(&self, talk: &Talk, recorded: &str) -> Option<(ToolEnd, String)> {
+        let end = talk.mcp.calls.end(recorded)?;
         Some(mcp::recorded(&end, self.options.output_limit_bytes))
     }
 
     /// How the call of an MCP tool ended that Codex shows as complete.
-    pub(super) fn shown_end(&self, talk: &Talk, item: &Value) -> (ToolEnd, String) {
-        let id = item["id"].as_str().unwrap_or_default();
-        self.tool_end(talk, id).unwrap_or_else(|| {
+    pub(super) fn shown_end(&self, talk: &Talk, recorded: &str, item: &Value) -> (ToolEnd, String) {
+        self.tool_end(talk, recorded).unwrap_or_else(|| {
             let why = item["error"]["message"].as_str();
             let why = why.unwrap_or("the server did not answer");
             self.recorded(mcp::Outcome::Unknown(why.to_owned()))
@@ -394,9 +393,13 @@ impl Turn<'_> {
     }
 
     /// How a command ended, as the environment says. Codex knows less of it.
-    pub(super) fn command_end(&self, talk: &Talk, item: &Value) -> (ToolEnd, String) {
-        let id = item["id"].as_str().unwrap_or_default();
-        self.process_end(talk, id).unwrap_or_else(|| {
+    pub(super) fn command_end(
+        &self,
+        talk: &Talk,
+        recorded: &str,
+        item: &Value,
+    ) -> (ToolEnd, String) {
+        self.process_end(talk, recorded).unwrap_or_else(|| {
             let output = self.bounded(item["aggregatedOutput"].as_str().unwrap_or_default());
             let told = format!("it ended before it was over\n{output}");
             let end = ToolEnd {
@@ -410,8 +413,8 @@ impl Turn<'_> {
     }
 
     /// How the command of this call ended, if it ran and is over.
-    pub(super) fn process_end(&self, talk: &Talk, id: &str) -> Option<(ToolEnd, String)> {
-        let ended = match talk.place.as_ref()?.processes.ended(id)? {
+    pub(super) fn process_end(&self, talk: &Talk, recorded: &str) -> Option<(ToolEnd, String)> {
+        let ended = match talk.place.as_ref()?.processes.ended(recorded)? {
             Ok(end) => ended_command(end, self.options.command_timeout_ms),
             Err(error) => ended_trouble(&error),
         };

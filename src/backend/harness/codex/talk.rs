@@ -316,7 +316,7 @@ impl Turn<'_> {
             }
             let mut passed = match uncalled {
                 true => Err("no call asked for this; nothing was done".to_owned()),
-                false => Ok(()),
+                false => Ok(String::new()),
             };
             for (who, call) in callers {
                 match call.stage {
@@ -332,6 +332,7 @@ impl Turn<'_> {
                     Stage::Begun => {}
                     Stage::Over => passed = Err("that call is over; nothing was done".to_owned()),
                 }
+                passed = passed.map(|_| call.recorded.clone());
             }
             if let Some((gate, _)) = talk.queue.remove(at) {
                 // Whoever asked may be gone with the process; then it does not happen, and the call ends as unknown.

@@ -352,9 +352,9 @@ impl<'a> Turn<'a> {
         if let (Err(Halt::Lost(_)), Some(call)) = (end, talk.calls.begun()) {
             let over = async {
                 if let Some(place) = &talk.place {
-                    place.processes.end_of(&call.id).await;
+                    place.processes.end_of(&call.recorded).await;
                 }
-                talk.mcp.calls.end_of(&call.id).await;
+                talk.mcp.calls.end_of(&call.recorded).await;
             };
             tokio::select! {
                 biased;
@@ -369,8 +369,8 @@ impl<'a> Turn<'a> {
         let Some(call) = talk.calls.begun().cloned() else {
             return Ok(());
         };
-        let ended = self.process_end(talk, &call.id);
-        let (end, told) = match ended.or_else(|| self.tool_end(talk, &call.id)) {
+        let ended = self.process_end(talk, &call.recorded);
+        let (end, told) = match ended.or_else(|| self.tool_end(talk, &call.recorded)) {
             Some(ended) => ended,
             None => {
                 let end = ToolEnd {

@@ -4,6 +4,8 @@
 mod http;
 /// Servers behind an address.
 mod over_http;
+/// Ids that come twice.
+mod repeated;
 /// Codex' own record of a conversation with calls of tools.
 mod resumed;
 /// A server as a shell's script.

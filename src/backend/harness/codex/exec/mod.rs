@@ -34,8 +34,8 @@ const SOCKET: &str = "exec.sock";
 pub struct Gate {
     /// What is about to happen.
     pub effect: Effect,
-    /// `Err`: it must not, with a reason for the agent.
-    pub answer: oneshot::Sender<Result<(), String>>,
+    /// The id under which its call is recorded. `Err`: it must not, with a reason for the agent.
+    pub answer: oneshot::Sender<Result<String, String>>,
 }
 
 /// What is about to happen.

@@ -35,7 +35,7 @@ pub struct Processes {
 
 /// One command.
 pub struct Process {
-    /// The model's call; `None` for what no call asked for.
+    /// The model's call, as it is recorded: a provider may give an id twice. `None` for what no call asked for.
     call_id: Option<String>,
     /// Of its output that Codex is given, and that is kept for Codex to read again.
     limits: Limits,
@@ -88,7 +88,7 @@ struct State {
 }
 
 impl Processes {
-    /// Starts a command. What it does is told over `tell`, in Codex' words.
+    /// Starts a command, for the call that is recorded under this id. What it does is told over `tell`, in Codex' words.
     pub fn start(
         self: &Arc<Self>,
         (id, call_id): (String, String),

@@ -140,11 +140,11 @@ impl Server {
         let call_id = start.metadata.tool_call_id;
         let call_id = call_id.ok_or_else(|| Fault::failed("no call asked for this command"))?;
         let effect = Effect::Command {
-            call_id: call_id.clone(),
+            call_id,
             shown: wire::shown(&start.argv),
             cwd: cwd.clone(),
         };
-        self.pass(effect).await?;
+        let recorded = self.pass(effect).await?;
         let spec = ExecSpec {
             program: Program::Argv(start.argv),
             cwd,
@@ -157,7 +157,7 @@ impl Server {
         let processes = Arc::clone(&self.processes);
         let (environment, tell) = (Arc::clone(&self.environment), tell.clone());
         let then = Box::new(move || {
-            processes.start((start.process_id, call_id), environment, spec, tell);
+            processes.start((start.process_id, recorded), environment, spec, tell);
         });
         Ok(Answer {
             result,
@@ -203,8 +203,8 @@ impl Server {
         }
     }
 
-    /// Has an effect recorded before it happens.
-    async fn pass(&self, effect: Effect) -> Result<(), Fault> {
+    /// Has an effect recorded before it happens; under which id its call is.
+    async fn pass(&self, effect: Effect) -> Result<String, Fault> {
         let refused = || Fault::failed("the turn is over; nothing was done");
         let (answer, answered) = oneshot::channel();
         let gate = Gate { effect, answer };

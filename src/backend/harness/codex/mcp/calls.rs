@@ -27,7 +27,7 @@ pub struct CallEnd {
     pub duration_ms: u64,
 }
 
-/// All calls of one process of Codex, by the model's id.
+/// All calls of one process of Codex, by the ids under which they are recorded: a provider may give an id twice.
 #[derive(Default)]
 pub struct Calls(Mutex<HashMap<String, Arc<OneCall>>>);
 

@@ -15,7 +15,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
-use super::message::{self, ToolCall};
+use super::message;
 use super::reach::{Client, Clients};
 use super::{Mcp, Outcome, Place};
 use crate::backend::harness::codex::proxy::frames::Frames;
@@ -52,7 +52,8 @@ struct Asked {
     method: Method,
     headers: HeaderMap,
     body: Vec<u8>,
-    call: Option<ToolCall>,
+    /// The call that it is, by the id under which it is recorded.
+    call: Option<String>,
 }
 
 /// The head of an answer, and its body as it comes.
@@ -108,10 +109,10 @@ impl Relay {
                 return plain(StatusCode::BAD_REQUEST, "one message at a time");
             }
             if let Some(call) = message::tool_call(&message) {
-                if let Err(why) = self.mcp.pass(place, &call).await {
-                    return json(&message::refusal(&call.rpc_id, &why));
+                match self.mcp.pass(place, &call).await {
+                    Ok(recorded) => asked.call = Some(recorded),
+                    Err(why) => return json(&message::refusal(&call.rpc_id, &why)),
                 }
-                asked.call = Some(call);
             }
             let server = self.mcp.servers.get(place);
             let metadata = server.map(|server| server.metadata.clone());
@@ -134,10 +135,10 @@ impl Relay {
 
     /// Asks the server, and notes what came of a call before it is told.
     async fn exchange(&self, asked: Asked, tell: oneshot::Sender<Result<Head, String>>) {
-        let call_id = asked.call.as_ref().and_then(|call| call.call_id.clone());
+        let call_id = &asked.call;
         let place = asked.place;
         let end = |outcome: Outcome| {
-            if let Some(call_id) = &call_id {
+            if let Some(call_id) = call_id {
                 self.mcp.calls.ended(call_id, outcome);
             }
         };
@@ -158,7 +159,7 @@ impl Relay {
         let is_gone = asked.method == Method::POST && status == StatusCode::NOT_FOUND;
         if !status.is_success() {
             let why = format!("the server answered HTTP {}", status.as_u16());
-            match (&call_id, is_gone) {
+            match (call_id, is_gone) {
                 // Its session is unknown there: Codex begins another one and asks again.
                 (Some(call_id), true) => self.mcp.calls.forget(call_id),
                 (Some(_), false) if status.is_server_error() => end(Outcome::Unknown(why.clone())),

@@ -48,11 +48,11 @@ impl Mcp {
         }
     }
 
-    /// Has a call recorded before it is passed on to the server at `place`.
+    /// Has a call recorded before it is passed on to the server at `place`; under which id it is.
     ///
     /// # Errors
     /// It must not be, with a reason for the agent.
-    pub async fn pass(&self, place: usize, call: &ToolCall) -> Result<(), String> {
+    pub async fn pass(&self, place: usize, call: &ToolCall) -> Result<String, String> {
         let server = self.servers.get(place).ok_or("there is no such server")?;
         if !server.allows(&call.tool) {
             let label = &server.label;
@@ -72,9 +72,9 @@ impl Mcp {
         };
         let gate = Gate { effect, answer };
         self.gates.send(gate).await.map_err(|_| refused())?;
-        answered.await.unwrap_or_else(|_| Err(refused()))?;
-        match self.calls.begin(call_id, place, call.rpc_id.clone()) {
-            true => Ok(()),
+        let recorded = answered.await.unwrap_or_else(|_| Err(refused()))?;
+        match self.calls.begin(&recorded, place, call.rpc_id.clone()) {
+            true => Ok(recorded),
             false => Err("it was passed on before, and is not repeated".to_owned()),
         }
     }
