@@ -184,6 +184,42 @@ async fn a_turn_that_waits_for_its_client_after_a_call_goes_on_with_both() {
     stop(&rat);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_required_server_that_is_gone_fails_the_turn_and_the_one_after_goes_on() {
+    let stub = Stub::playing(|asked| match asked.number {
+        1 => notes("call_1", "calc", "one"),
+        n => Answer::new().says(&format!("answer {n}")),
+    })
+    .await;
+    let rat = rat(&stub);
+    let mut transport = server("");
+    let script = transport["args"][1].as_str().expect("a script");
+    let script =
+        format!("[ -e /workspace/broken ] && {{ echo no license >&2; exit 7; }}; {script}");
+    transport["args"][1] = script.into();
+    let tool = mcp("calc", transport, json!({"required": true}));
+    let session = create(&rat, &[tool], "openai_hosted", "note");
+    settled(&rat, &session);
+    let broken = rat.workspace(&session).join("broken");
+    std::fs::write(&broken, "").expect("written");
+    send(&rat, &session, "and again");
+    let turns = rat.turns(&session);
+    assert_eq!(turns[1]["status"], "failed");
+    let message = turns[1]["error"]["message"].as_str().expect("words");
+    for words in ["MCP server calc", "required", "exit code 7", "no license"] {
+        assert!(message.contains(words), "{message}");
+    }
+    assert_eq!(stub.requests().len(), 2, "the model was not asked");
+    std::fs::remove_file(&broken).expect("removed");
+    send(&rat, &session, "and now");
+    assert_eq!(last_turn(&rat, &session).0, "completed", "{}", rat.logs());
+    let [second, third] = [stub.asked(2).await, stub.asked(3).await];
+    assert_eq!(thread(&second), thread(&third));
+    assert!(goes_on_from(&third, &second));
+    assert_eq!(third.times_told("and now"), 1);
+    stop(&rat);
+}
+
 /// The second Turn calls a tool that waits; `kill` happens meanwhile. What the model was told then of that call.
 async fn killed_in_the_second_turn(kill: fn(&crate::kill::rat::Rat)) -> (String, Value) {
     let stub = Stub::playing(|asked| match asked.number {

@@ -248,6 +248,54 @@ async fn the_worker_is_lost_with_them_and_the_record_of_the_turn_before_is_gone_
     assert!(sub[1].ends_with("[incomplete]"), "{sub:#?}");
 }
 
+/// Creates a Session whose Agent may start others and has one function, `ask`.
+fn create_with_function(rat: &Rat) -> String {
+    let parameters = json!({"type": "object", "properties": {"what": {"type": "string"}}});
+    let ask = json!({"type": "function", "name": "ask", "description": "Asks.", "parameters": parameters});
+    let request = json!({
+        "agent": {"model": "stub-model", "multi_agent": {"enabled": true}, "tools": [ask]},
+        "environment": {"type": "openai_hosted"},
+        "input": "go",
+    });
+    let file = rat.path().join("request.json");
+    std::fs::write(&file, request.to_string()).expect("written");
+    let file = file.to_str().expect("a plain path");
+    let args = ["sessions", "create", "-f", file, "--no-wait", "-o", "id"];
+    rat.ok(&args).trim().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_that_ended_before_a_call_of_the_client_has_ended_though_the_model_was_not_told() {
+    let stub = Stub::playing(|asked| {
+        if !is_root(asked) {
+            return Answer::new().says("it is out");
+        }
+        match (started_by(asked, "spawn"), was_told(asked, "ask")) {
+            (None, _) => delegates("spawn", "spawn_agent", &json!({"message": "look for it"})),
+            (Some(agent), false) => delegates("wait", "wait_agent", &json!({"targets": [agent]}))
+                .calls("ask", "ask", &json!({"what": "colour"})),
+            (Some(_), true) => Answer::new().says("done"),
+        }
+    })
+    .await;
+    let rat = rat(&stub);
+    let session = create_with_function(&rat);
+    until_status(&rat, &session, &["requires_action"]);
+    let (root, subs) = transcripts(&rat, &session);
+    let waited = "root waits for sub 0 [completed]".to_owned();
+    assert!(root.contains(&waited), "{root:#?}");
+    assert_eq!(subs[0][1], "assistant: it is out");
+    rat.ok(&["sessions", "answer", &session, "--result", "blue"]);
+    settled(&rat, &session);
+    let requests = own(&stub);
+    are_one_conversation(&requests);
+    let last = requests.last().expect("it asked");
+    let told = last.outputs_of("wait");
+    assert!(told.len() == 1 && told[0].contains("it is out"), "{told:?}");
+    assert_eq!(last.outputs_of("ask"), ["blue"]);
+    stop(&rat);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn one_that_is_started_together_with_a_call_of_the_client_works_and_is_followed() {
     let stub = Stub::playing(|asked| {
@@ -266,18 +314,8 @@ async fn one_that_is_started_together_with_a_call_of_the_client_works_and_is_fol
     })
     .await;
     let rat = rat(&stub);
-    let parameters = json!({"type": "object", "properties": {"what": {"type": "string"}}});
-    let ask = json!({"type": "function", "name": "ask", "description": "Asks.", "parameters": parameters});
-    let request = json!({
-        "agent": {"model": "stub-model", "multi_agent": {"enabled": true}, "tools": [ask]},
-        "environment": {"type": "openai_hosted"},
-        "input": "go",
-    });
-    let file = rat.path().join("request.json");
-    std::fs::write(&file, request.to_string()).expect("written");
-    let file = file.to_str().expect("a plain path");
-    let session = rat.ok(&["sessions", "create", "-f", file, "--no-wait", "-o", "id"]);
-    let session = session.trim();
+    let session = create_with_function(&rat);
+    let session = session.as_str();
     until_status(&rat, session, &["requires_action"]);
     // The model was asked for no more by then.
     assert_eq!(own(&stub).len(), 1);
