@@ -29,6 +29,18 @@ pub fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
+/// Processor time that all threads of this process took so far, in microseconds.
+pub fn processor_us() -> f64 {
+    let mut used = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the call fills the struct, which lives here; all zeros are a value of it.
+    let used = unsafe {
+        libc::getrusage(libc::RUSAGE_SELF, used.as_mut_ptr());
+        used.assume_init()
+    };
+    let us = |time: libc::timeval| time.tv_sec as f64 * 1e6 + time.tv_usec as f64;
+    us(used.ru_utime) + us(used.ru_stime)
+}
+
 /// The runtime on which clients live: as many threads whatever the machine, so that figures can be compared.
 pub fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread()

@@ -8,6 +8,7 @@
 mod clients;
 mod floor;
 mod processes;
+#[allow(dead_code, reason = "shared with the bench of the engine")]
 mod setting;
 mod slow_syncs;
 mod workload;

@@ -76,7 +76,7 @@ impl Heads {
         });
         Commit {
             id: CommitId(id),
-            writes: writes.into(),
+            writes: Vec::from(writes).into(),
         }
     }
 }

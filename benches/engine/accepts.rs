@@ -11,7 +11,7 @@ use rat_things::engine::ids::SessionId;
 
 use crate::Size;
 use crate::floor::{Floor, median, percentile};
-use crate::setting::{again, build_shim, micros, runtime, say};
+use crate::setting::{again, build_shim, micros, processor_us, runtime, say};
 use crate::table::{Budget, Table, number};
 use crate::world::World;
 
@@ -41,6 +41,8 @@ pub struct Load {
     pub syncs: f64,
     pub commits: f64,
     pub pages: f64,
+    /// Processor time of all threads for one acceptance, in microseconds.
+    pub processor_us: f64,
     /// Groups that found the database locked.
     pub busy: u64,
 }
@@ -69,6 +71,7 @@ async fn load_for(
     let sessions: Arc<[SessionId]> = sessions.into();
     let text: Arc<str> = thousand().into();
     let (before, begun) = (world.stats(), Instant::now());
+    let idle_us = processor_us();
     let tasks = (0..clients).map(|client| {
         let (world, sessions, text) = (world.clone(), Arc::clone(&sessions), Arc::clone(&text));
         tokio::spawn(async move {
@@ -94,6 +97,7 @@ async fn load_for(
         inside.extend(written);
     }
     let (elapsed, after) = (begun.elapsed(), world.stats());
+    let used_us = processor_us() - idle_us;
     let count = latencies.len().max(1) as f64;
     Ok(Load {
         rate: count / elapsed.as_secs_f64(),
@@ -102,6 +106,7 @@ async fn load_for(
         syncs: (after.syncs - before.syncs) as f64 / count,
         commits: (after.commits - before.commits) as f64 / count,
         pages: (after.wal_pages - before.wal_pages) as f64 / count,
+        processor_us: used_us / count,
         busy: after.busy - before.busy,
     })
 }
@@ -115,8 +120,8 @@ struct Round {
     syncs: f64,
     commits: f64,
     pages: f64,
-    /// Rate and p50 of 32 and of 64 clients.
-    many: [(f64, f64); 2],
+    /// Rate, p50 and processor time of 32 and of 64 clients.
+    many: [(f64, f64, f64); 2],
 }
 
 /// One round: a lone client in short turns with the floor, then 32, then 64.
@@ -135,11 +140,12 @@ async fn round(world: &World, floor: &mut Floor, size: Size) -> io::Result<Round
         lone.extend(part.latencies);
         inside.extend(part.inside);
     }
-    let mut many = [(0.0, 0.0); 2];
+    let mut many = [(0.0, 0.0, 0.0); 2];
     for (clients, out) in [32, 64].into_iter().zip(&mut many) {
         let sessions = world.sessions(clients * size.of(40, 5)).await?;
         let part = load(world, &sessions, clients).await?;
-        *out = (part.rate, micros(percentile(&part.latencies, 50.0)));
+        let p50_us = micros(percentile(&part.latencies, 50.0));
+        *out = (part.rate, p50_us, part.processor_us);
     }
     Ok(Round {
         floor_us: micros(percentile(&bottom, 50.0)),
@@ -195,6 +201,8 @@ pub fn measure(dir: &Path, table: &Table, size: Size) -> io::Result<()> {
         let p50 = median(rounds.iter().map(|r| r.many[at].1));
         let p50 = format!("p50 {} µs", number(p50));
         table.row(clients, rate, "/s", &p50, Budget::None);
+        let used = median(rounds.iter().map(|r| r.many[at].2));
+        table.row("  processor time of one", used, "µs", "", Budget::None);
         let ratio = median(rounds.iter().map(|r| r.many[at].0 / r.lone_rate));
         let budget = if at == 1 {
             Budget::AtLeast(3.5)

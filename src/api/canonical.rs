@@ -8,7 +8,8 @@ use serde_json::Value;
 
 /// The canonical bytes of a value.
 pub fn canonical_json(value: &Value) -> Vec<u8> {
-    let mut out = Vec::new();
+    // Most are messages of some lines.
+    let mut out = Vec::with_capacity(2 << 10);
     write(value, &mut out);
     out
 }

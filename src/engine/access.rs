@@ -158,7 +158,7 @@ impl Core {
         ];
         self.commit_once(Commit {
             id: CommitId::random(&*self.ids),
-            writes,
+            writes: writes.into(),
         })
         .await?;
         Ok((key, text))
@@ -185,7 +185,7 @@ impl Core {
         });
         self.commit_once(Commit {
             id: CommitId::random(&*self.ids),
-            writes: writes.into(),
+            writes: Vec::from(writes).into(),
         })
         .await?;
         Ok(key)

@@ -80,7 +80,11 @@ impl Core {
             },
         ];
         let id = CommitId::random(&*self.ids);
-        self.commit_once(Commit { id, writes }).await?;
+        self.commit_once(Commit {
+            id,
+            writes: writes.into(),
+        })
+        .await?;
         Ok(())
     }
 }

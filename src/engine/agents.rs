@@ -33,7 +33,7 @@ impl Core {
         ];
         self.commit_once(Commit {
             id: CommitId::random(&*self.ids),
-            writes,
+            writes: writes.into(),
         })
         .await?;
         Ok(agent)
@@ -69,7 +69,7 @@ impl Core {
             match self
                 .commit_once(Commit {
                     id: CommitId::random(&*self.ids),
-                    writes,
+                    writes: writes.into(),
                 })
                 .await
             {
@@ -93,7 +93,7 @@ impl Core {
         }
         self.commit_once(Commit {
             id: CommitId::random(&*self.ids),
-            writes,
+            writes: writes.into(),
         })
         .await?;
         Ok(())

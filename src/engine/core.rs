@@ -1,5 +1,6 @@
 //! What every stage of the journey stands on: the ports, the settings, and how records are read and committed.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -306,5 +307,20 @@ pub fn decode<T: DeserializeOwned>(record: &Record) -> Result<T, EngineError> {
 
 /// Writes a row. Our records always serialise: string keys, finite numbers.
 pub fn encode<T: Serialize>(row: &T) -> Vec<u8> {
-    serde_json::to_vec(row).unwrap_or_default()
+    // Of a row that grows as it is written the beginning would be copied several times.
+    const SPACE_BYTES: usize = 4 << 10;
+    thread_local! {
+        static SPACE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    }
+    let mut space = SPACE.take();
+    space.clear();
+    space.reserve(SPACE_BYTES);
+    let written = serde_json::to_writer(&mut space, row);
+    if space.capacity() > 16 * SPACE_BYTES {
+        // A wide one is not copied, and the space for it is not kept.
+        return written.map(|()| space).unwrap_or_default();
+    }
+    let row = written.map(|()| space.as_slice().into());
+    SPACE.set(space);
+    row.unwrap_or_default()
 }

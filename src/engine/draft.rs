@@ -11,7 +11,7 @@ use super::ids::SessionId;
 use super::journal::{Entry, JournalRow};
 use super::keys::{self, Group};
 use super::ports::{Change, Commit, CommitId, Guard, Ids, Key, Write};
-use super::session::Head;
+use super::session::{Agenda, Head};
 use crate::api::SessionStatus;
 
 /// One change in the making.
@@ -22,11 +22,19 @@ pub struct Draft {
     pub head: Head,
     /// When this is decided. Unix ms.
     pub now_ms: u64,
-    before: Option<Loaded>,
+    before: Option<Before>,
     writes: Vec<Write>,
     events: Vec<Entry>,
     exact: Vec<Group>,
     anchored: bool,
+}
+
+/// What is needed of the head as it was read.
+struct Before {
+    version: u64,
+    status: SessionStatus,
+    agenda: Agenda,
+    delivery_due: Option<u64>,
 }
 
 impl Draft {
@@ -36,7 +44,12 @@ impl Draft {
             session: session.clone(),
             head: loaded.head.clone(),
             now_ms,
-            before: Some(loaded.clone()),
+            before: Some(Before {
+                version: loaded.version,
+                status: loaded.head.status(),
+                agenda: loaded.head.agenda,
+                delivery_due: loaded.head.delivery_due(),
+            }),
             writes: Vec::new(),
             events: Vec::new(),
             exact: Vec::new(),
@@ -115,25 +128,21 @@ impl Draft {
     /// Rows so far, with those that sealing adds at most: head, journal, and an agenda entry out and in for each group that
     /// may have changed.
     pub fn rows(&self) -> usize {
-        let known = self.before.as_ref().and_then(|b| b.head.delivery_due());
+        let known = self.before.as_ref().and_then(|b| b.delivery_due);
         let deliveries = self.exact.contains(&Group::Deliver) || self.head.delivery_due() != known;
         self.writes.len() + 4 + if deliveries { 2 } else { 0 }
     }
 
     /// The commit, and the head as it will be stored.
     pub fn seal(mut self, ids: &dyn Ids) -> (Commit, Head) {
-        let old_agenda = self
-            .before
-            .as_ref()
-            .map(|b| b.head.agenda)
-            .unwrap_or_default();
+        let old_agenda = self.before.as_ref().map(|b| b.agenda).unwrap_or_default();
         self.head.revision += 1;
         self.head.shorten();
         let status = self.head.status();
         let before = self
             .before
             .as_ref()
-            .map_or(SessionStatus::Idle, |b| b.head.status());
+            .map_or(SessionStatus::Idle, |b| b.status);
         if before != status && self.head.deleted_ms.is_none() {
             self.events.push(Entry::Session { s: status });
         }
@@ -149,7 +158,7 @@ impl Draft {
             self.insert(keys::journal(self.head.revision), &row);
         }
         let guard = match &self.before {
-            Some(loaded) => Guard::Version(loaded.version),
+            Some(before) => Guard::Version(before.version),
             None => Guard::Absent,
         };
         let head_key = Key::new(keys::session_partition(&self.session), keys::HEAD);
@@ -164,7 +173,7 @@ impl Draft {
         (
             Commit {
                 id: CommitId::random(ids),
-                writes: self.writes,
+                writes: self.writes.into(),
             },
             self.head,
         )

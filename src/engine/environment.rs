@@ -183,7 +183,7 @@ mod tests {
         let mut draft = Draft::of(&session, &loaded, 2);
         change(&mut draft);
         let (commit, _) = draft.seal(&Zeros);
-        commit.writes.into_iter().map(|w| w.key.sort).collect()
+        commit.writes.iter().map(|w| w.key.sort.clone()).collect()
     }
 
     #[test]

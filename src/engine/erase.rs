@@ -56,7 +56,11 @@ impl Core {
             }
         }
         let id = CommitId::random(&*self.ids);
-        self.commit_once(Commit { id, writes }).await?;
+        self.commit_once(Commit {
+            id,
+            writes: writes.into(),
+        })
+        .await?;
         Ok(())
     }
 
@@ -87,8 +91,12 @@ impl Core {
                 .collect();
             if !doomed.is_empty() {
                 let id = CommitId::random(&*self.ids);
-                let writes = fence.iter().cloned().chain(doomed).collect();
-                self.commit_once(Commit { id, writes }).await?;
+                let writes: Vec<Write> = fence.iter().cloned().chain(doomed).collect();
+                self.commit_once(Commit {
+                    id,
+                    writes: writes.into(),
+                })
+                .await?;
             }
             match keys.last() {
                 Some(last) if more => range.from = format!("{}\0", last.sort),

@@ -98,10 +98,13 @@ pub fn input_end(n: u64) -> String {
     numbered("end/", n, 10)
 }
 
+/// What the keys of Turns begin with.
+pub const TURNS: &str = "turn/";
+
 /// `turn/<n>`, or `subagent-turn/<subagent>/<n>`
 pub fn turn(n: u64) -> String {
     match subagent::split(n) {
-        None => numbered("turn/", n, 10),
+        None => numbered(TURNS, n, 10),
         Some(at) => within(SUBAGENT_TURN, at),
     }
 }
@@ -131,7 +134,7 @@ fn within(prefix: &str, (subagent, n): (u64, u64)) -> String {
 
 /// The number of a Turn's sort key, whosever it is.
 pub fn parse_turn(sort: &str) -> Option<u64> {
-    number(sort, "turn/").or_else(|| number_within(sort, SUBAGENT_TURN))
+    number(sort, TURNS).or_else(|| number_within(sort, SUBAGENT_TURN))
 }
 
 /// The number of an Item's sort key, whosever it is.

@@ -206,6 +206,10 @@ impl Core {
     /// Commits these writes under an id of their own.
     pub(super) async fn commit_writes(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         let id = CommitId::random(&*self.ids);
-        self.commit_once(Commit { id, writes }).await
+        self.commit_once(Commit {
+            id,
+            writes: writes.into(),
+        })
+        .await
     }
 }

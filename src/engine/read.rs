@@ -285,12 +285,12 @@ impl Core {
             None => None,
             Some(id) => Some(keys::turn(self.turn_number(read, id)?)),
         };
-        let mut cursor = Cursor::new(keys::session_partition(&read.id), "turn/", after, query);
+        let mut cursor = Cursor::new(keys::session_partition(&read.id), keys::TURNS, after, query);
         let (records, more) = cursor.next(self, query.limit).await?;
         let mut turns = Vec::with_capacity(records.len());
         let mut rows = Vec::with_capacity(records.len());
         for record in &records {
-            let number = keys::number(&record.key.sort, "turn/").unwrap_or_default();
+            let number = keys::number(&record.key.sort, keys::TURNS).unwrap_or_default();
             let row: TurnRow = decode(record)?;
             turns.push(view::turn(&read.id, &read.config, number, &row));
             rows.push(row);

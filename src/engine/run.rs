@@ -411,7 +411,8 @@ impl Live {
                 match core.commit_once(commit.clone()).await {
                     Ok(()) => {
                         let histories = &self.worker.histories;
-                        histories.wrote(&self.session, commit.writes);
+                        let writes = Arc::unwrap_or_clone(commit.writes);
+                        histories.wrote(&self.session, writes);
                         // A lease that was given back may leave work for a dispatcher, and room for other work.
                         let owes_delivery = head.agenda.deliver != self.loaded.head.agenda.deliver;
                         match head.fence.lease {

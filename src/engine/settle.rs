@@ -311,7 +311,7 @@ pub fn new_turn(draft: &mut Draft, input: u64, joined: u64) -> u64 {
     let number = draft.head.next.turn;
     draft.head.next.turn += 1;
     let row = TurnRow::queued(input, joined, draft.now_ms);
-    draft.put(keys::turn(number), &row);
+    draft.insert(keys::turn(number), &row);
     draft.note(Entry::Turn {
         t: number,
         s: TurnStatus::Queued,

@@ -167,7 +167,7 @@ fn commit(partition: &str, step: u64) -> Commit {
     id.copy_from_slice(&content(partition, "id", step, 16));
     Commit {
         id: CommitId(id),
-        writes,
+        writes: writes.into(),
     }
 }
 

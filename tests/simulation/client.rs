@@ -240,7 +240,7 @@ impl Clients {
         let id = CommitId::random(&self.parts.shared.chance);
         let commit = Commit {
             id,
-            writes: vec![write],
+            writes: vec![write].into(),
         };
         let _ = self.parts.store.commit(commit).await;
     }

@@ -1,6 +1,8 @@
 //! Deliberate faults of the engine: each turns a world's programs into ones that break one rule, from the outside, so that
 //! nothing of it can ever be in the program itself. They show that the checker bites.
 
+use std::sync::Arc;
+
 use rat_things::engine::ports::{Change, Commit, Guard, Write};
 use serde_json::{Value, json};
 
@@ -75,7 +77,7 @@ impl Sabotage {
     pub fn on_commit(self, life: &Life, mut commit: Commit) -> Vec<Trick> {
         match self {
             Sabotage::SkipFence if life.role == Role::Worker => {
-                for write in &mut commit.writes {
+                for write in Arc::make_mut(&mut commit.writes) {
                     write.guard = Guard::Any;
                 }
             }
@@ -84,7 +86,7 @@ impl Sabotage {
             }
             Sabotage::DropAgendaRow => {
                 let before = commit.writes.len();
-                commit.writes.retain(|write| {
+                Arc::make_mut(&mut commit.writes).retain(|write| {
                     let entry = write.key.partition.starts_with("A/");
                     !entry || write.change == Change::Delete || !commit.id.0[0].is_multiple_of(3)
                 });
@@ -94,7 +96,7 @@ impl Sabotage {
             }
             Sabotage::PublishBeforeCapture => return publish_first(commit),
             Sabotage::LateCancelHitsActive => misroute(&mut commit),
-            Sabotage::StayListed => commit.writes.retain(|write| {
+            Sabotage::StayListed => Arc::make_mut(&mut commit.writes).retain(|write| {
                 let listing = write.key.partition.starts_with("O/");
                 !(listing && write.change == Change::Delete)
             }),
@@ -106,13 +108,18 @@ impl Sabotage {
 
 fn publish_first(mut commit: Commit) -> Vec<Trick> {
     let is_artifact = |write: &Write| write.key.sort.starts_with("artifact/");
-    let (late, now): (Vec<Write>, Vec<Write>) = commit.writes.into_iter().partition(is_artifact);
-    commit.writes = now;
+    let (late, now): (Vec<Write>, Vec<Write>) = Arc::unwrap_or_clone(commit.writes)
+        .into_iter()
+        .partition(is_artifact);
+    commit.writes = now.into();
     let mut tricks = Vec::new();
     if !late.is_empty() {
         let mut id = commit.id;
         id.0[15] ^= 1;
-        tricks.push(Trick::Later(Commit { id, writes: late }));
+        tricks.push(Trick::Later(Commit {
+            id,
+            writes: late.into(),
+        }));
     }
     if !commit.writes.is_empty() {
         tricks.push(Trick::Now(commit));
@@ -153,6 +160,6 @@ fn misroute(commit: &mut Commit) {
     if let Some(fields) = row.as_object_mut() {
         fields.remove("result");
     }
-    commit.writes[head].change = Change::Put(head_row.to_string().into_bytes());
-    commit.writes[cancel].change = Change::Put(row.to_string().into_bytes());
+    Arc::make_mut(&mut commit.writes)[head].change = Change::Put(head_row.to_string().into_bytes());
+    Arc::make_mut(&mut commit.writes)[cancel].change = Change::Put(row.to_string().into_bytes());
 }

@@ -136,7 +136,7 @@ impl Watch {
     pub fn committed(&self, life: &Life, commit: &Commit, before: &Before, store: &MemoryStore) {
         let mut state = self.state();
         let mut touched = BTreeSet::new();
-        for write in &commit.writes {
+        for write in commit.writes.iter() {
             if write.change == Change::Check {
                 continue;
             }

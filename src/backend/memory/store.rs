@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
@@ -157,7 +157,7 @@ fn apply(rows: &mut Rows, commit: Commit) -> Result<Committed, StoreError> {
     if let Some(write) = commit.writes.iter().find(fails) {
         return Err(StoreError::Conflict(write.key.clone()));
     }
-    for write in commit.writes {
+    for write in Arc::unwrap_or_clone(commit.writes) {
         let partition = rows.entry(write.key.partition).or_default();
         match write.change {
             Change::Put(value) => {
@@ -193,7 +193,8 @@ mod tests {
                 key: Key::new("p", n.to_string()),
                 guard: Guard::Absent,
                 change: Change::Put(vec![n]),
-            }],
+            }]
+            .into(),
         }
     }
 

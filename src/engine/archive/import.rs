@@ -3,6 +3,8 @@
 //! Rows and bytes are stored first, under a marker and without a head, so that nobody sees them. Then all of it is read back and
 //! compared. The last commit has the head, the lists and the agenda, and takes the marker away: from it on the Session is there, whole.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use super::arrive::{self, Arrival};
@@ -206,7 +208,7 @@ impl Core {
             Change::Delete,
         );
         let (mut commit, head) = draft.seal(&*self.ids);
-        for write in &mut commit.writes {
+        for write in Arc::make_mut(&mut commit.writes) {
             if write.key.sort == keys::HEAD {
                 write.guard = Guard::Absent;
             }

@@ -106,9 +106,12 @@ impl Core {
             },
         ];
         let id = CommitId::random(&*self.ids);
-        self.commit_once(Commit { id, writes })
-            .await
-            .map_err(overtaken)?;
+        self.commit_once(Commit {
+            id,
+            writes: writes.into(),
+        })
+        .await
+        .map_err(overtaken)?;
         Ok(Held { marker, version })
     }
 
@@ -163,8 +166,11 @@ impl Core {
             own.change = Change::Delete;
         }
         let id = CommitId::random(&*self.ids);
-        self.commit_once(Commit { id, writes })
-            .await
-            .map_err(overtaken)
+        self.commit_once(Commit {
+            id,
+            writes: writes.into(),
+        })
+        .await
+        .map_err(overtaken)
     }
 }

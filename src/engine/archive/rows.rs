@@ -150,7 +150,7 @@ pub(super) fn is_of(head: &Head, sort: &str) -> bool {
         None => sort == keys::CONFIG || sort == keys::CHECKPOINT,
         Some(("input", _)) => below("input/", head.next.input, keys::input),
         Some(("end", _)) => below("end/", head.next.input, keys::input_end),
-        Some(("turn", _)) => below("turn/", head.next.turn, keys::turn),
+        Some(("turn", _)) => below(keys::TURNS, head.next.turn, keys::turn),
         Some(("item", _)) => below("item/", head.next.item, keys::item),
         Some(("subagent", _)) => below("subagent/", head.next.subagent, keys::subagent),
         Some(("subagent-turn", _)) => within(keys::parse_turn(sort), keys::turn),

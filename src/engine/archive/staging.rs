@@ -167,9 +167,12 @@ impl<'a> Staging<'a> {
                 guard: Guard::Any,
                 change: Change::Put(value.clone()),
             });
-            let writes = self.fence.iter().cloned().chain(rows).collect();
+            let writes: Vec<Write> = self.fence.iter().cloned().chain(rows).collect();
             let id = CommitId::random(&*self.core.ids);
-            self.core.commit_once(Commit { id, writes })
+            self.core.commit_once(Commit {
+                id,
+                writes: writes.into(),
+            })
         });
         try_join_all(commits).await.map_err(overtaken).map(drop)
     }

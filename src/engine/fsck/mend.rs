@@ -117,7 +117,12 @@ impl Fsck<'_> {
 
     async fn commit(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         let id = CommitId::random(&*self.core.ids);
-        self.core.commit_once(Commit { id, writes }).await
+        self.core
+            .commit_once(Commit {
+                id,
+                writes: writes.into(),
+            })
+            .await
     }
 }
 

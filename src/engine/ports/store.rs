@@ -1,6 +1,7 @@
 //! The Store port: rows with versions, and commits that happen whole or not at all.
 
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 
@@ -102,8 +103,8 @@ pub const MAX_COMMIT_ROWS: usize = 25;
 pub struct Commit {
     /// Names this commit; see [`Store::commit`].
     pub id: CommitId,
-    /// The rows, each named once.
-    pub writes: Vec<Write>,
+    /// The rows, each named once. Shared, because whoever commits keeps them until the outcome is known.
+    pub writes: Arc<Vec<Write>>,
 }
 
 impl Commit {

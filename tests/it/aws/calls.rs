@@ -19,9 +19,9 @@ async fn a_commit_is_one_transaction_and_at_most_one_object() {
     let place = place();
     let clients = &place.clients;
     let store = DynamoStore::new(clients, &place.places);
-    let commit = |n: u128, writes| Commit {
+    let commit = |n: u128, writes: Vec<Write>| Commit {
         id: CommitId(n.to_be_bytes()),
-        writes,
+        writes: writes.into(),
     };
     let decided = vec![
         put("S/sess_a", "head", 90),

@@ -55,7 +55,8 @@ fn nth(n: u64) -> Commit {
             write("head".to_owned(), head, n.to_string()),
             write(format!("receipt/{n}"), Guard::Absent, n.to_string()),
             write(format!("item/{n:010}"), Guard::Absent, format!("text {n}")),
-        ],
+        ]
+        .into(),
     }
 }
 

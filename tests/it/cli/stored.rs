@@ -58,7 +58,8 @@ pub fn set_row(data: &Path, key: Key, value: Option<Vec<u8>>) {
                 key,
                 guard: Guard::Any,
                 change,
-            }],
+            }]
+            .into(),
         };
         open(data).commit(commit).await.expect("is stored");
     });
@@ -122,7 +123,13 @@ fn change(data: &Path, session: &str, execution: &str, change: impl FnOnce(&mut 
             }
         }
         let id = CommitId::random(&SystemIds);
-        store.commit(Commit { id, writes }).await.expect("commits");
+        store
+            .commit(Commit {
+                id,
+                writes: writes.into(),
+            })
+            .await
+            .expect("commits");
     });
 }
 

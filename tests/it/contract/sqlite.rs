@@ -45,7 +45,8 @@ fn one(n: u64, size: usize) -> Commit {
             key: key(n),
             guard: Guard::Absent,
             change: Change::Put(value(n, size)),
-        }],
+        }]
+        .into(),
     }
 }
 

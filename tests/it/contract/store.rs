@@ -72,7 +72,10 @@ fn put(sort: &str, guard: Guard, value: impl Into<Vec<u8>>) -> Write {
 }
 
 fn commit(n: u128, writes: Vec<Write>) -> Commit {
-    Commit { id: id(n), writes }
+    Commit {
+        id: id(n),
+        writes: writes.into(),
+    }
 }
 
 /// What a commit answers that was applied now.

@@ -181,7 +181,7 @@ async fn exported(bench: &Bench) -> Entries {
         let id = CommitId::random(&*source.core.ids);
         let commit = Commit {
             id,
-            writes: writes.collect(),
+            writes: Arc::new(writes.collect()),
         };
         source.store.commit(commit).await.expect("stored");
     }

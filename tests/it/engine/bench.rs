@@ -158,7 +158,7 @@ impl Bench {
     }
 
     fn store(&mut self, commit: Commit) {
-        for write in &commit.writes {
+        for write in commit.writes.iter() {
             let version = self.rows.get(&write.key).map(|record| record.version);
             let holds = match write.guard {
                 Guard::Any => true,
@@ -167,7 +167,7 @@ impl Bench {
             };
             assert!(holds, "{} is at {version:?}: {:?}", write.key, write.guard);
         }
-        for write in commit.writes {
+        for write in Arc::unwrap_or_clone(commit.writes) {
             match write.change {
                 Change::Put(value) => {
                     let version = self.rows.get(&write.key).map_or(0, |r| r.version) + 1;

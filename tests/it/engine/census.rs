@@ -145,7 +145,8 @@ pub async fn commits_are_counted_by_how_they_end() {
             key: Key::new("S/x", "row"),
             guard: Guard::Absent,
             change: Change::Put(vec![1]),
-        }],
+        }]
+        .into(),
     };
     let first = commit();
     store.commit(first.clone()).await.expect("is applied");

@@ -379,7 +379,13 @@ pub async fn why_a_checkpoint_was_not_used_is_kept_with_the_run() {
         };
         let id = CommitId::random(&*world.core.ids);
         let writes = vec![write];
-        let put = world.core.commit_once(Commit { id, writes }).await;
+        let put = world
+            .core
+            .commit_once(Commit {
+                id,
+                writes: writes.into(),
+            })
+            .await;
         put.expect("committed");
         world.say(&session, why, "more").await;
         world.settled(&session).await;

@@ -494,7 +494,7 @@ pub async fn an_entry_of_the_agenda_that_no_head_knows_is_removed() {
         };
         let commit = Commit {
             id: CommitId::random(&*world.core.ids),
-            writes: vec![write],
+            writes: vec![write].into(),
         };
         world.store.commit(commit).await.expect("stored");
     }

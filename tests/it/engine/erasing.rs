@@ -28,7 +28,8 @@ async fn erase_all(core: &Core, store: &dyn Rows) {
                 key: record.key,
                 guard: Guard::Any,
                 change: Change::Delete,
-            }],
+            }]
+            .into(),
         };
         store.commit(commit).await.expect("stored");
     }

@@ -111,7 +111,8 @@ async fn as_of_old(world: &World, session: &SessionId) {
             key,
             guard: Guard::Version(record.version),
             change: Change::Put(row),
-        }],
+        }]
+        .into(),
     };
     world.store.commit(commit).await.expect("stored");
 }

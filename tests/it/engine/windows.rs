@@ -28,7 +28,7 @@ async fn core_over(records: Vec<Record>) -> Core {
         };
         let commit = Commit {
             id: CommitId(id),
-            writes: vec![write],
+            writes: vec![write].into(),
         };
         store.commit(commit).await.expect("an empty store takes it");
     }

@@ -102,7 +102,8 @@ impl Place {
                 key,
                 guard: Guard::Any,
                 change,
-            }],
+            }]
+            .into(),
         };
         self.store.commit(commit).await.expect("stored");
     }

@@ -412,7 +412,8 @@ mod tests {
                 write("b", Guard::Absent, Change::Check),
                 write("c", Guard::Any, Change::Delete),
                 write("d", Guard::Version(3), Change::Put(vec![1])),
-            ],
+            ]
+            .into(),
         };
         let values = [None, None, None, Some(Value::Here(vec![1]))];
         let (items, rows) = transaction("t", &commit, &values).expect("a transaction");

@@ -9,13 +9,14 @@ use std::time::Duration;
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
+use super::apply::{Applied, apply};
 use super::faults;
 use super::open::{Place, version};
-use super::rows::{self, Applied};
+use super::prepared::Prepared;
 use super::schema::STEPS;
 use super::statements::Statements;
 use super::stats::Counters;
-use crate::engine::ports::{Commit, Committed, StoreError};
+use crate::engine::ports::{Committed, StoreError};
 
 /// The answer to one commit.
 pub(super) type Answer = Result<Committed, StoreError>;
@@ -56,7 +57,7 @@ impl Grouper {
     }
 
     /// Commits a group and answers each of its commits, in order.
-    pub(super) fn run(&mut self, commits: &[Commit]) -> Vec<Answer> {
+    pub(super) fn run(&mut self, commits: &[Arc<Prepared>]) -> Vec<Answer> {
         match self.attempt(commits) {
             Ok(answers) => answers,
             Err(Failure::Parts(_)) if commits.len() > 1 => commits
@@ -71,7 +72,7 @@ impl Grouper {
 
     /// Commits one alone, without waiting for a program that keeps the database locked. `None`: it did not happen, and somebody who
     /// may wait finds out why.
-    pub(super) fn alone(&mut self, commit: &Commit) -> Option<Answer> {
+    pub(super) fn alone(&mut self, commit: &Arc<Prepared>) -> Option<Answer> {
         self.connection()?.busy_timeout(Duration::ZERO).ok()?;
         let attempt = self.attempt(std::slice::from_ref(commit));
         if let Some(conn) = self.connection() {
@@ -84,7 +85,7 @@ impl Grouper {
         }
     }
 
-    fn attempt(&mut self, commits: &[Commit]) -> Result<Vec<Answer>, Failure> {
+    fn attempt(&mut self, commits: &[Arc<Prepared>]) -> Result<Vec<Answer>, Failure> {
         self.place.guard().map_err(Failure::Whole)?;
         let conn = match &mut self.conn {
             Some(conn) if !self.worn => conn,
@@ -121,7 +122,7 @@ fn open(place: &Place, counters: &Counters) -> Result<Connection, StoreError> {
 
 fn transact(
     conn: &Connection,
-    commits: &[Commit],
+    commits: &[Arc<Prepared>],
     place: &Place,
     counters: &Counters,
 ) -> Result<Vec<Answer>, Failure> {
@@ -142,7 +143,7 @@ fn transact(
     let mut statements = Statements::new(conn);
     for commit in commits {
         answers.push(
-            match rows::apply(&mut statements, &place.partitions, commit).map_err(parts)? {
+            match apply(&mut statements, &place.partitions, commit).map_err(parts)? {
                 Applied::Written => {
                     written += 1;
                     Ok(Committed { repeated: false })

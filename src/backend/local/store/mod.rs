@@ -9,6 +9,7 @@
 //! it, and when), `writer` and `queue` (the thread), `turnstile` (turns between processes), `joined`, `checkpoint`, `ahead` and `helper`, `readers`, `open` and `identity`.
 
 mod ahead;
+mod apply;
 mod checkpoint;
 mod faults;
 mod group;
@@ -22,6 +23,7 @@ mod pace;
 mod packed;
 mod partitions;
 mod pen;
+mod prepared;
 mod queue;
 mod readers;
 mod rows;
@@ -46,6 +48,7 @@ use self::group::Answer;
 use self::helper::Helper;
 use self::open::Place;
 use self::pen::Pen;
+use self::prepared::Prepared;
 use self::queue::Queue;
 use self::readers::Readers;
 use self::stats::Counters;
@@ -53,8 +56,8 @@ use self::threads::{Ended, spawn};
 use self::writer::Writer;
 use crate::engine::ports::{Commit, Committed, Key, Page, Range, Record, Store, StoreError};
 
+pub use self::apply::{INLINE_NEW_BYTES, INLINE_ROW_BYTES};
 pub use self::open::Durability;
-pub use self::rows::{INLINE_NEW_BYTES, INLINE_ROW_BYTES};
 pub use self::stats::StoreStats;
 pub use self::upkeep::{BackupError, Health};
 
@@ -170,21 +173,19 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// Makes a commit that has no company, here and now; or gives it back.
+    /// Makes a commit that has no company, here and now. `None`: nothing happened.
     ///
     /// It holds a thread of the runtime for one sync, which takes no longer than giving the thread's other tasks away would: there were two
     /// quick syncs before it. Should the disk hang now, the other threads go on, and what they commit waits in the queue.
-    fn commit_alone(&self, commit: Commit) -> Result<Answer, Commit> {
+    fn commit_alone(&self, commit: &Arc<Prepared>) -> Option<Answer> {
         if !has_other_threads() {
-            return Err(commit);
+            return None;
         }
-        let Ok(mut pen) = self.pen.try_lock() else {
-            return Err(commit);
-        };
+        let mut pen = self.pen.try_lock().ok()?;
         if !pen.is_free() || !self.queue.is_empty() {
-            return Err(commit);
+            return None;
         }
-        pen.alone(&commit).ok_or(commit)
+        pen.alone(commit)
     }
 }
 
@@ -242,12 +243,13 @@ impl Store for SqliteStore {
 
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
         commit.check_rules()?;
-        let commit = match self.commit_alone(commit) {
-            Ok(answer) => return answer,
-            Err(commit) => commit,
-        };
+        // Kept until the answer is there, so that its memory is not given back by the one thread that writes.
+        let commit = Arc::new(Prepared::new(commit, &self.place.partitions));
+        if let Some(answer) = self.commit_alone(&commit) {
+            return answer;
+        }
         self.start()?;
-        let answered = self.queue.push(commit)?;
+        let answered = self.queue.push(Arc::clone(&commit))?;
         answered
             .await
             .unwrap_or_else(|_| Err(StoreError::Unknown("the store's writer ended".to_owned())))

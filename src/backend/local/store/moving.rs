@@ -19,9 +19,10 @@ const COUNT: &str = "SELECT count(*) FROM (SELECT 1 FROM k WHERE key >= ?1 AND k
 const COPY: &str = "INSERT INTO past(key, ver, n, v, c) SELECT key, ver, n, v, c FROM k WHERE key >= ?1 AND key < ?2 AND key NOT IN (?3, ?4)";
 const CLEAR: &str = "DELETE FROM k WHERE key >= ?1 AND key < ?2 AND key NOT IN (?3, ?4)";
 
-/// Whether rows like this one ever move. Lists of an owner and the agenda do not: theirs are not written by kind.
+/// Whether rows like this one ever move. Lists of an owner and the agenda do not: theirs are not written by kind. Nor does what every commit
+/// rewrites or every Run reads.
 pub(super) fn may_move(key: &Key) -> bool {
-    key.partition.starts_with("S/")
+    key.partition.starts_with("S/") && ![keys::HEAD, keys::CONFIG].contains(&key.sort.as_str())
 }
 
 /// Whether the commit with this mark looks. Marks are random, so that no Session escapes.
@@ -29,12 +30,8 @@ pub(super) fn is_time(mark: [u8; 8]) -> bool {
     mark[7].is_multiple_of(LOOK_EVERY)
 }
 
-/// Moves the rows of the partition that `key`, a stored key, belongs to, if they have become too many. What every commit rewrites and
-/// every Run reads stays.
-pub(super) fn move_on(conn: &Connection, key: &[u8]) -> rusqlite::Result<()> {
-    let Some(partition) = keycode::partition(key) else {
-        return Ok(());
-    };
+/// Moves the rows of the partition with this number, if they have become too many.
+pub(super) fn move_on(conn: &Connection, partition: i64) -> rusqlite::Result<()> {
     let from = keycode::encode(partition, "");
     let until = keycode::behind(partition);
     let rows: i64 =
@@ -53,8 +50,10 @@ pub(super) fn move_on(conn: &Connection, key: &[u8]) -> rusqlite::Result<()> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use super::super::apply::{Applied, apply};
     use super::super::open::Place;
-    use super::super::rows::{self, Applied};
+    use super::super::prepared::Prepared;
+    use super::super::rows;
     use super::super::statements::Statements;
     use super::super::{StoreOptions, open, survey};
     use super::*;
@@ -81,7 +80,7 @@ mod tests {
         let key = Key::new(partition, sort);
         Commit {
             id: CommitId(id),
-            writes: vec![Write { key, guard, change }],
+            writes: vec![Write { key, guard, change }].into(),
         }
     }
 
@@ -138,14 +137,22 @@ mod tests {
         let mut most = 0;
         for n in 0..3_000 {
             let commit = nth(n, &rows);
-            let applied = rows::apply(&mut Statements::new(&conn), &place.partitions, &commit);
+            let applied = apply(
+                &mut Statements::new(&conn),
+                &place.partitions,
+                &Prepared::new(commit.clone(), &place.partitions),
+            );
             assert_eq!(applied, Ok(Applied::Written), "{n}");
             // A repeat is known wherever the row went.
             if matches!(commit.writes[0].change, Change::Put(_)) {
-                let again = rows::apply(&mut Statements::new(&conn), &place.partitions, &commit);
+                let again = apply(
+                    &mut Statements::new(&conn),
+                    &place.partitions,
+                    &Prepared::new(commit.clone(), &place.partitions),
+                );
                 assert_eq!(again, Ok(Applied::Repeated), "{n}");
             }
-            let write = commit.writes.into_iter().next().expect("one row");
+            let write = commit.writes.first().cloned().expect("one row");
             match write.change {
                 Change::Put(value) => {
                     let version = rows
@@ -184,7 +191,11 @@ mod tests {
                 let sort = format!("{n:010}");
                 let change = Change::Put(vec![0; 9]);
                 let commit = commit(n, partition, sort, Guard::Absent, change);
-                let applied = rows::apply(&mut Statements::new(&conn), &place.partitions, &commit);
+                let applied = apply(
+                    &mut Statements::new(&conn),
+                    &place.partitions,
+                    &Prepared::new(commit.clone(), &place.partitions),
+                );
                 assert_eq!(applied, Ok(Applied::Written));
             }
         }
@@ -198,7 +209,12 @@ mod tests {
         let conn = place.connect_writing().expect("a connection");
         let change = Change::Put(Vec::new());
         let commit = commit(1, SESSION, "turn/1".to_owned(), Guard::Absent, change);
-        rows::apply(&mut Statements::new(&conn), &place.partitions, &commit).expect("no fault");
+        apply(
+            &mut Statements::new(&conn),
+            &place.partitions,
+            &Prepared::new(commit.clone(), &place.partitions),
+        )
+        .expect("no fault");
         conn.execute("INSERT INTO past SELECT * FROM k", [])
             .expect("a copy");
         let wrong = survey::mismatches(&conn).expect("an answer");

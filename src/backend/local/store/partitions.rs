@@ -45,7 +45,8 @@ impl Partitions {
         known.insert(name.to_owned(), number);
     }
 
-    fn remembered(&self, name: &str) -> Option<i64> {
+    /// The number of a partition, if it is remembered.
+    pub(super) fn remembered(&self, name: &str) -> Option<i64> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(name).copied()
     }

@@ -15,10 +15,10 @@ use super::group::{Answer, Grouper};
 use super::helper::Helper;
 use super::open::Place;
 use super::pace::Pace;
+use super::prepared::Prepared;
 use super::queue::Queue;
 use super::stats::Counters;
 use super::turnstile::{Turn, Turnstile};
-use crate::engine::ports::Commit;
 
 /// Commits of one group at most: more only adds latency.
 pub(super) const MAX_GROUP: usize = 128;
@@ -59,7 +59,7 @@ impl Pen {
     }
 
     /// Makes a lone commit, if nobody has to be waited for but the disk. `None`: nothing happened, and the thread should try.
-    pub(super) fn alone(&mut self, commit: &Commit) -> Option<Answer> {
+    pub(super) fn alone(&mut self, commit: &Arc<Prepared>) -> Option<Answer> {
         let turn = self.turnstile.as_ref()?.try_enter().ok()??;
         let begun = Instant::now();
         let answer = self.grouper.alone(commit)?;
@@ -87,9 +87,10 @@ impl Pen {
             batch.into_iter().map(|p| (p.commit, p.answer)).unzip();
         let begun = Instant::now();
         let answers = self.grouper.run(&commits);
+        drop(commits);
         let took = begun.elapsed();
         self.counters.worked(took);
-        self.pace.grouped(commits.len(), took);
+        self.pace.grouped(answers.len(), took);
 
         let log = self.counters.log();
         self.tended_at = self.tended_at.min(log.length());

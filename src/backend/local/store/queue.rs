@@ -1,20 +1,21 @@
 //! Commits that wait for the writer. Bounded; each answer goes back to the task that waits for it.
 
 use std::collections::VecDeque;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use super::group::Answer;
-use crate::engine::ports::{Change, Commit, StoreError};
+use super::prepared::Prepared;
+use crate::engine::ports::StoreError;
 
 /// Commits that may wait at once; one more is answered `Throttled`.
 const MAX_WAITING: usize = 4096;
 
 /// A commit on its way to the writer.
 pub(super) struct Pending {
-    pub(super) commit: Commit,
+    pub(super) commit: Arc<Prepared>,
     pub(super) answer: oneshot::Sender<Answer>,
     queued_at: Instant,
 }
@@ -36,7 +37,10 @@ struct State {
 
 impl Queue {
     /// Adds a commit; its answer arrives at the other end of the returned channel.
-    pub(super) fn push(&self, commit: Commit) -> Result<oneshot::Receiver<Answer>, StoreError> {
+    pub(super) fn push(
+        &self,
+        commit: Arc<Prepared>,
+    ) -> Result<oneshot::Receiver<Answer>, StoreError> {
         let (answer, answered) = oneshot::channel();
         let mut state = self.lock();
         if state.closed {
@@ -105,7 +109,7 @@ impl Queue {
         let mut state = self.lock();
         let mut bytes = 0;
         let fits = |pending: &&Pending| {
-            bytes += value_bytes(&pending.commit);
+            bytes += pending.commit.value_bytes();
             bytes <= most_bytes
         };
         let count = state.waiting.iter().take(most).take_while(fits).count();
@@ -141,28 +145,23 @@ impl Queue {
     }
 }
 
-fn value_bytes(commit: &Commit) -> usize {
-    let bytes = commit.writes.iter().map(|write| match &write.change {
-        Change::Put(value) => value.len(),
-        Change::Delete | Change::Check => 0,
-    });
-    bytes.sum()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::ports::{CommitId, Guard, Key, Write};
+    use crate::backend::local::store::partitions::Partitions;
+    use crate::engine::ports::{Change, Commit, CommitId, Guard, Key, Write};
 
-    fn commit(bytes: usize) -> Commit {
-        Commit {
+    fn commit(bytes: usize) -> Arc<Prepared> {
+        let commit = Commit {
             id: CommitId([0; 16]),
             writes: vec![Write {
                 key: Key::new("p", "s"),
                 guard: Guard::Any,
                 change: Change::Put(vec![0; bytes]),
-            }],
-        }
+            }]
+            .into(),
+        };
+        Arc::new(Prepared::new(commit, &Partitions::default()))
     }
 
     fn queue(sizes: &[usize]) -> Queue {

@@ -1,32 +1,21 @@
-//! Rows in their tables: reads, and the effect of one commit inside a transaction that somebody else begins and ends.
-//!
-//! Where a value goes decides how many pages a commit touches, and so what it costs. A row that is put under `Absent` is expected
-//! to stay as it is (receipts, inputs, journal rows): its value goes to the right edge of `body`, where many share a page, and
-//! leaves its neighbours in `k` close together. A row that is put otherwise is expected to be rewritten (Turns, agenda entries): its
-//! value stays in `k`, so that one page holds all of it. A head is put under `Absent` once, and rewritten ever after. None of these
-//! expectations matters for what is read back.
+//! Rows in their tables, and how they are read.
 //!
 //! A Session's rows stand in `k` by kind, so those of a long one would be spread over many pages, and each commit would write to one of
 //! each kind. So what a long Session has is moved to `past` from time to time, many rows at once (see `moving`), and `k` keeps what a page or
 //! two can hold. A row is in one of the two; one that is written again returns to `k`.
 
 use rusqlite::types::FromSqlError;
-use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row};
 
 use super::keycode;
 use super::moving;
 use super::packed;
-use super::partitions::{Numbers, Partitions};
-use super::statements::{Sql, Statements};
-use crate::engine::keys;
-use crate::engine::ports::{Change, Commit, Guard, Key, Page, Range, Record, Write};
+use super::partitions::Partitions;
+use crate::engine::ports::{Key, Page, Range, Record};
 
-/// The widest value that stays in `k` when its row is put under `Absent`, in bytes.
-pub const INLINE_NEW_BYTES: usize = 24;
-
-/// The widest value that stays in `k` otherwise, in bytes together with its key: a wider row would not fit in a page of the tree
-/// four times and spill over to pages of its own.
-pub const INLINE_ROW_BYTES: usize = 940;
+/// A row that is in `k`, if it is there.
+const GET_IN_K: &str =
+    "SELECT k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n WHERE k.key = ?1";
 
 const GET: &str = "SELECT k.ver, k.v, body.v FROM k LEFT JOIN body ON body.n = k.n WHERE k.key = ?1 UNION ALL \
     SELECT past.ver, past.v, body.v FROM past LEFT JOIN body ON body.n = past.n WHERE past.key = ?1";
@@ -43,17 +32,6 @@ macro_rules! range_sql {
     };
 }
 
-/// What a commit did to the transaction it was applied in.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Applied {
-    /// All of it.
-    Written,
-    /// Nothing: this row did not satisfy its guard.
-    Conflict(Key),
-    /// Nothing: a row still carries this commit's mark.
-    Repeated,
-}
-
 /// One row.
 pub(super) fn get(
     conn: &Connection,
@@ -64,7 +42,11 @@ pub(super) fn get(
         return Ok(None);
     };
     let stored = keycode::encode(partition, &key.sort);
-    cached(conn, GET)?
+    let sql = match moving::may_move(key) {
+        true => GET,
+        false => GET_IN_K,
+    };
+    cached(conn, sql)?
         .query_row([&stored], |row| record(row, 0, key.clone()))
         .optional()
 }
@@ -122,177 +104,6 @@ pub(super) fn range(
     Ok(page)
 }
 
-/// Applies one commit, all of it or nothing. Every row is looked at before the first is changed, so a conflict leaves nothing to
-/// undo; after an error the transaction must be rolled back.
-pub(super) fn apply(
-    statements: &mut Statements<'_>,
-    partitions: &Partitions,
-    commit: &Commit,
-) -> rusqlite::Result<Applied> {
-    let mark = &mark(commit.id.0);
-    let mut numbers = Numbers::new(partitions);
-    let mut found = Vec::with_capacity(commit.writes.len());
-    for write in &commit.writes {
-        found.push(match numbers.get(statements, &write.key.partition)? {
-            Some(partition) => {
-                let key = keycode::encode(partition, &write.key.sort);
-                let old = find(statements, &key, mark)?;
-                (Some(key), old)
-            }
-            // Its partition has no number yet.
-            None => (None, None),
-        });
-    }
-    let mut rows = found.iter().filter_map(|(_, old)| old.as_ref());
-    if rows.any(|old| old.ours) {
-        return Ok(Applied::Repeated);
-    }
-    for (write, (_, old)) in commit.writes.iter().zip(&found) {
-        if !holds(write.guard, old.as_ref()) {
-            return Ok(Applied::Conflict(write.key.clone()));
-        }
-    }
-    let mut grown = None;
-    for (write, (key, old)) in commit.writes.iter().zip(found) {
-        let key = match key {
-            Some(key) => key,
-            None if matches!(write.change, Change::Put(_)) => {
-                let number = numbers.give(statements, &write.key.partition)?;
-                keycode::encode(number, &write.key.sort)
-            }
-            // A partition without a number has no rows.
-            None => continue,
-        };
-        match (&write.change, old.as_ref()) {
-            (Change::Put(value), old) => {
-                let body = place_body(statements, value, old, inline_max(write, key.len()))?;
-                let inline = body.is_none().then_some(value);
-                put(statements, &key, old, (body, inline), mark)?;
-                if old.is_none() && moving::may_move(&write.key) {
-                    grown = Some(key);
-                }
-            }
-            (Change::Delete, Some(old)) => delete(statements, &key, old)?,
-            (Change::Delete, None) | (Change::Check, _) => {}
-        }
-    }
-    if let Some(key) = grown.filter(|_| moving::is_time(*mark)) {
-        moving::move_on(statements.conn, &key)?;
-    }
-    Ok(Applied::Written)
-}
-
-/// What a row keeps of the id of the commit that put it: 64 bits of its 128, mixed, which are plenty to tell whether one commit put
-/// one row.
-pub(super) fn mark(id: [u8; 16]) -> [u8; 8] {
-    let id = u128::from_be_bytes(id);
-    let (high, low) = ((id >> 64) as u64, id as u64);
-    (high.wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32) ^ low).to_be_bytes()
-}
-
-/// What is known of a row before it is changed.
-struct Old {
-    version: i64,
-    body: Option<i64>,
-    /// Whether the commit at hand put it.
-    ours: bool,
-    /// Whether it was moved to `past`.
-    past: bool,
-}
-
-fn find(statements: &mut Statements<'_>, key: &[u8], mark: &[u8]) -> rusqlite::Result<Option<Old>> {
-    let found = statements.get(Sql::Find)?.query_row([key, mark], |row| {
-        Ok(Old {
-            version: row.get(0)?,
-            body: row.get(1)?,
-            ours: row.get(2)?,
-            past: row.get(3)?,
-        })
-    });
-    found.optional()
-}
-
-fn holds(guard: Guard, row: Option<&Old>) -> bool {
-    match guard {
-        Guard::Any => true,
-        Guard::Absent => row.is_none(),
-        Guard::Version(wanted) => row.is_some_and(|r| r.version as u64 == wanted),
-    }
-}
-
-/// Writes the row of `k`: its row in `body`, or its value.
-fn put(
-    statements: &mut Statements<'_>,
-    key: &[u8],
-    old: Option<&Old>,
-    (body, inline): (Option<i64>, Option<&Vec<u8>>),
-    mark: &[u8],
-) -> rusqlite::Result<()> {
-    let version = old.map_or(1, |old| old.version + 1);
-    if old.is_some_and(|old| old.past) {
-        statements.get(Sql::DeletePast)?.execute([key])?;
-    }
-    let sql = match old {
-        Some(Old { past: false, .. }) => Sql::Update,
-        Some(Old { past: true, .. }) | None => Sql::Insert,
-    };
-    statements
-        .get(sql)?
-        .execute(params![key, version, body, inline, mark])?;
-    Ok(())
-}
-
-fn delete(statements: &mut Statements<'_>, key: &[u8], old: &Old) -> rusqlite::Result<()> {
-    if let Some(n) = old.body {
-        statements.get(Sql::BodyDelete)?.execute([n])?;
-    }
-    let sql = match old.past {
-        false => Sql::Delete,
-        true => Sql::DeletePast,
-    };
-    statements.get(sql)?.execute([key])?;
-    Ok(())
-}
-
-/// The widest value that this write leaves in `k`.
-fn inline_max(write: &Write, key_bytes: usize) -> usize {
-    match write.guard {
-        Guard::Absent if write.key.sort != keys::HEAD => INLINE_NEW_BYTES,
-        Guard::Absent | Guard::Version(_) | Guard::Any => {
-            INLINE_ROW_BYTES.saturating_sub(key_bytes)
-        }
-    }
-}
-
-/// Stores a wide value and answers its row; a narrow one has none. A row that existed is overwritten where it is, or removed.
-fn place_body(
-    statements: &mut Statements<'_>,
-    value: &[u8],
-    old: Option<&Old>,
-    inline_max: usize,
-) -> rusqlite::Result<Option<i64>> {
-    let wide = value.len() > inline_max;
-    let packed = wide.then(|| packed::pack(value)).flatten();
-    let value = packed.as_deref().unwrap_or(value);
-    match (wide, old.and_then(|old| old.body)) {
-        (false, None) => Ok(None),
-        (false, Some(n)) => {
-            statements.get(Sql::BodyDelete)?.execute([n])?;
-            Ok(None)
-        }
-        (true, Some(n)) => {
-            statements
-                .get(Sql::BodyUpdate)?
-                .execute(params![n, value])?;
-            Ok(Some(n))
-        }
-        (true, None) => {
-            statements.get(Sql::BodyInsert)?.execute([value])?;
-            Ok(Some(statements.conn.last_insert_rowid()))
-        }
-    }
-}
-
 /// A record whose version and value stand in the columns from `at` on. A row without any value is damage, as is one whose value can't be
 /// unpacked, and the conversion error says so.
 fn record(row: &Row<'_>, at: usize, key: Key) -> rusqlite::Result<Record> {
@@ -320,9 +131,12 @@ pub(super) fn cached<'c>(conn: &'c Connection, sql: &str) -> rusqlite::Result<Ca
 mod tests {
     use rusqlite::StatementStatus;
 
+    use super::super::prepared::Prepared;
     use super::*;
+    use crate::backend::local::store::apply::{Applied, apply};
+    use crate::backend::local::store::statements::{Sql, Statements};
     use crate::backend::local::store::{StoreOptions, open};
-    use crate::engine::ports::CommitId;
+    use crate::engine::ports::{Change, Commit, CommitId, Guard, Write};
 
     /// SQLite may compile a statement again for a value that is bound, which takes longer than the statement.
     #[test]
@@ -341,10 +155,14 @@ mod tests {
                 };
                 let commit = Commit {
                     id: CommitId([n; 16]),
-                    writes: vec![write],
+                    writes: vec![write].into(),
                 };
-                let applied = apply(&mut Statements::new(&conn), &place.partitions, &commit)
-                    .expect("no fault");
+                let applied = apply(
+                    &mut Statements::new(&conn),
+                    &place.partitions,
+                    &Prepared::new(commit.clone(), &place.partitions),
+                )
+                .expect("no fault");
                 assert_ne!(applied, Applied::Conflict(key.clone()));
                 get(&conn, &place.partitions, &key).expect("no fault");
             }
@@ -356,7 +174,7 @@ mod tests {
                 range(&conn, &place.partitions, &all).expect("no fault");
             }
         }
-        let reads = [GET, range_sql!("ASC"), range_sql!("DESC")];
+        let reads = [GET, GET_IN_K, range_sql!("ASC"), range_sql!("DESC")];
         for sql in Sql::ALL.map(Sql::text).into_iter().chain(reads) {
             let statement = cached(&conn, sql).expect("no fault");
             assert_eq!(statement.get_status(StatementStatus::RePrepare), 0, "{sql}");

@@ -8,7 +8,7 @@
 use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::{keycode, rows};
+use super::{apply, keycode};
 
 /// Marks a database file as ours: "rats" in ASCII.
 pub(super) const APPLICATION_ID: i64 = 0x7261_7473;
@@ -129,7 +129,7 @@ pub(super) fn migrate(conn: &mut Connection, steps: &[Step]) -> rusqlite::Result
     Ok(Found::Version(reached))
 }
 
-/// Gives the steps what writes keys as [`keycode`] does, and marks as [`rows`] does.
+/// Gives the steps what writes keys as [`keycode`] does, and marks as [`apply`](super::apply) does.
 fn functions(conn: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     conn.create_scalar_function("key_code", 2, flags, |row| {
@@ -138,14 +138,16 @@ fn functions(conn: &Connection) -> rusqlite::Result<()> {
     })?;
     conn.create_scalar_function("commit_mark", 1, flags, |row| {
         let id: [u8; 16] = row.get(0)?;
-        Ok(rows::mark(id))
+        Ok(apply::mark(id))
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::apply::{Applied, apply};
     use super::super::partitions::Partitions;
-    use super::super::rows::Applied;
+    use super::super::prepared::Prepared;
+    use super::super::rows;
     use super::super::statements::Statements;
     use super::*;
     use crate::engine::ports::{Change, Commit, CommitId, Guard, Key, Range, Write};
@@ -250,7 +252,8 @@ mod tests {
                 key: Key::new("S/b", "turn/2"),
                 guard: Guard::Absent,
                 change: Change::Put(b"wide".to_vec()),
-            }],
+            }]
+            .into(),
         };
         let id = [
             0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd,
@@ -258,13 +261,21 @@ mod tests {
         ];
         commit.id = CommitId(id);
         assert_eq!(
-            rows::apply(&mut Statements::new(&conn), &partitions, &commit),
+            apply(
+                &mut Statements::new(&conn),
+                &partitions,
+                &Prepared::new(commit.clone(), &partitions)
+            ),
             Ok(Applied::Repeated)
         );
         commit.id = CommitId([9; 16]);
-        commit.writes[0].key = Key::new("S/c", "turn/2");
+        std::sync::Arc::make_mut(&mut commit.writes)[0].key = Key::new("S/c", "turn/2");
         assert_eq!(
-            rows::apply(&mut Statements::new(&conn), &partitions, &commit),
+            apply(
+                &mut Statements::new(&conn),
+                &partitions,
+                &Prepared::new(commit.clone(), &partitions)
+            ),
             Ok(Applied::Written)
         );
         assert_eq!(number(&conn, "SELECT count(DISTINCT n) FROM part"), 3);

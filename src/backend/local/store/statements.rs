@@ -4,6 +4,8 @@
 
 use rusqlite::{CachedStatement, Connection};
 
+use super::keycode;
+
 /// Statements that a connection which writes keeps compiled: all that it has.
 pub(super) const KEPT: usize = 32;
 
@@ -12,6 +14,16 @@ pub(super) const KEPT: usize = 32;
 pub(super) enum Sql {
     /// What is known of a row before it is changed, wherever it is.
     Find,
+    /// The same of a row that is not in `past`.
+    FindInK,
+    /// Whether any row was ever moved to `past`.
+    HasPast,
+    /// Whether any row of a partition was.
+    PastOf,
+    /// Whether a row is in `past`.
+    IsPast,
+    /// A new row of `k`, if it is one.
+    InsertNew,
     /// A new row of `k`.
     Insert,
     /// A row of `k` that is there.
@@ -32,8 +44,13 @@ pub(super) enum Sql {
 
 impl Sql {
     /// All of them, in their order.
-    pub(super) const ALL: [Sql; 9] = [
+    pub(super) const ALL: [Sql; 14] = [
         Sql::Find,
+        Sql::FindInK,
+        Sql::HasPast,
+        Sql::PastOf,
+        Sql::IsPast,
+        Sql::InsertNew,
         Sql::Insert,
         Sql::Update,
         Sql::Delete,
@@ -49,6 +66,13 @@ impl Sql {
         match self {
             Sql::Find => {
                 "SELECT ver, n, c = ?2, 0 FROM k WHERE key = ?1 UNION ALL SELECT ver, n, c = ?2, 1 FROM past WHERE key = ?1"
+            }
+            Sql::FindInK => "SELECT ver, n, c = ?2, 0 FROM k WHERE key = ?1",
+            Sql::HasPast => "SELECT EXISTS (SELECT 1 FROM past)",
+            Sql::PastOf => "SELECT EXISTS (SELECT 1 FROM past WHERE key >= ?1 AND key < ?2)",
+            Sql::IsPast => "SELECT EXISTS (SELECT 1 FROM past WHERE key = ?1)",
+            Sql::InsertNew => {
+                "INSERT INTO k(key, ver, n, v, c) VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING"
             }
             Sql::Insert => "INSERT INTO k(key, ver, n, v, c) VALUES(?1, ?2, ?3, ?4, ?5)",
             Sql::Update => "UPDATE k SET ver = ?2, n = ?3, v = ?4, c = ?5 WHERE key = ?1",
@@ -68,6 +92,10 @@ pub(super) struct Statements<'c> {
     pub(super) conn: &'c Connection,
     /// Whether a partition was given its number in this transaction, which may yet be rolled back.
     pub(super) gave_number: bool,
+    /// Whether any row was ever moved to `past`, once that is known.
+    has_past: Option<bool>,
+    /// The partition that was asked about last, and whether rows of it were.
+    past_of: Option<(i64, bool)>,
     taken: [Option<CachedStatement<'c>>; Sql::ALL.len()],
 }
 
@@ -77,6 +105,8 @@ impl<'c> Statements<'c> {
         Statements {
             conn,
             gave_number: false,
+            has_past: None,
+            past_of: None,
             taken: [const { None }; Sql::ALL.len()],
         }
     }
@@ -88,5 +118,28 @@ impl<'c> Statements<'c> {
             Some(taken) => taken,
             none => none.insert(self.conn.prepare_cached(sql.text())?),
         })
+    }
+
+    /// Whether rows of the partition with this number are in `past`. Most Sessions never have so many.
+    pub(super) fn has_past(&mut self, partition: i64) -> rusqlite::Result<bool> {
+        let any = match self.has_past {
+            Some(any) => any,
+            None => self.get(Sql::HasPast)?.query_row([], |row| row.get(0))?,
+        };
+        self.has_past = Some(any);
+        match self.past_of {
+            _ if !any => return Ok(false),
+            Some((known, has)) if known == partition => return Ok(has),
+            _ => {}
+        }
+        let all = [keycode::encode(partition, ""), keycode::behind(partition)];
+        let has = self.get(Sql::PastOf)?.query_row(all, |row| row.get(0))?;
+        self.past_of = Some((partition, has));
+        Ok(has)
+    }
+
+    /// Rows were moved to `past`.
+    pub(super) fn moved(&mut self) {
+        (self.has_past, self.past_of) = (None, None);
     }
 }

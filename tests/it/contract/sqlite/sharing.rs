@@ -86,7 +86,8 @@ async fn a_head_that_another_store_or_program_changed_is_read_as_it_is_now() {
                 n => Guard::Version(n - 1),
             },
             change: Change::Put(n.to_string().into_bytes()),
-        }],
+        }]
+        .into(),
     };
     for n in 1..=200 {
         // Each writes three times in turn, so that both find their own last word and the other's.

@@ -80,7 +80,7 @@ fn apply(model: &mut Model, commit: &Commit) -> Result<Committed, StoreError> {
     if rows.flatten().any(|row| row.2 == commit.id) {
         return Ok(Committed { repeated: true });
     }
-    for write in &commit.writes {
+    for write in commit.writes.iter() {
         let version = model.get(&place(&write.key)).map(|row| row.0);
         let holds = match write.guard {
             Guard::Any => true,
@@ -91,7 +91,7 @@ fn apply(model: &mut Model, commit: &Commit) -> Result<Committed, StoreError> {
             return Err(StoreError::Conflict(write.key.clone()));
         }
     }
-    for write in &commit.writes {
+    for write in commit.writes.iter() {
         let place = place(&write.key);
         match &write.change {
             Change::Put(value) => {
@@ -133,7 +133,10 @@ async fn check(store: &dyn Store, steps: Vec<Step>, round: u128) {
         match step {
             Step::Commit(writes) => {
                 let id = CommitId((round << 32 | commits.len() as u128).to_be_bytes());
-                commits.push(Commit { id, writes });
+                commits.push(Commit {
+                    id,
+                    writes: writes.into(),
+                });
                 agree(store, &mut model, commits.last().expect("pushed"), round).await;
             }
             Step::Repeat(back) => {
@@ -163,7 +166,7 @@ async fn check(store: &dyn Store, steps: Vec<Step>, round: u128) {
 async fn agree(store: &dyn Store, model: &mut Model, commit: &Commit, round: u128) {
     let prefix = |key: &Key| Key::new(format!("{round}/{}", key.partition), key.sort.clone());
     let mut real = commit.clone();
-    for write in &mut real.writes {
+    for write in Arc::make_mut(&mut real.writes) {
         write.key = prefix(&write.key);
     }
     let known = match apply(model, commit) {
