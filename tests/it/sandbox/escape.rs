@@ -150,11 +150,11 @@ async fn killing_everything_inside_ends_only_what_is_inside() {
         assert_eq!(end.how, ExecHow::Signalled(libc::SIGKILL));
         assert_eq!(sandbox.ok("echo next").await, "next");
     }
-    // The shim alone: the command itself still reports how it ended.
-    assert_eq!(
-        sandbox.run("kill -9 $PPID; sleep 0.1; exit 5").await.how,
-        ExecHow::Exited(5)
-    );
+    // The shim alone, as early as may be: how the command itself ends is still known.
+    for _ in 0..20 {
+        let end = sandbox.run("kill -9 $PPID; exit 5").await;
+        assert_eq!(end.how, ExecHow::Exited(5));
+    }
 }
 
 #[tokio::test]

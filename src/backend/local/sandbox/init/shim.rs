@@ -145,6 +145,9 @@ fn supervise(task: &Task<'_>) -> i32 {
     // SAFETY: single-threaded, so the child may do anything.
     let main = match unsafe { libc::fork() } {
         0 => {
+            // Before anything of the command runs, which may kill the shim at once.
+            // SAFETY: plain getpid.
+            report(Report::Running(unsafe { libc::getpid() }));
             let (step, errno) = command::become_it(task);
             report(Report::Refused(step, errno.raw_os_error()));
             exit(127)
@@ -155,7 +158,6 @@ fn supervise(task: &Task<'_>) -> i32 {
             return 1;
         }
     };
-    report(Report::Running(main));
     // The command's own ends of its pipes must be the only ones, or the engine never sees them close.
     for fd in 0..3 {
         // SAFETY: plain close of descriptors that nothing in this process uses any more.
