@@ -129,7 +129,7 @@ pub(super) fn migrate(conn: &mut Connection, steps: &[Step]) -> rusqlite::Result
     Ok(Found::Version(reached))
 }
 
-/// Gives the steps what writes keys as [`keycode`] does, and marks as [`apply`](super::apply) does.
+/// Gives the steps what writes keys as [`keycode`] does, and marks as [`apply`] does.
 fn functions(conn: &Connection) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     conn.create_scalar_function("key_code", 2, flags, |row| {
