@@ -11,7 +11,7 @@ use reqwest::RequestBuilder;
 use serde_json::{Value, json};
 
 use super::raw::Served;
-use super::world::{Api, read, refusal};
+use super::world::{Api, another_millisecond, read, refusal};
 use crate::cli::env::files_below;
 
 /// A form of these parts: name, file name, content.
@@ -66,6 +66,7 @@ async fn a_file_is_uploaded_listed_read_and_deleted() {
         ("file", Some("dir/empty"), b""),
     ]);
     let first = read(post(&api, node).send().await.expect("answers")).await;
+    another_millisecond().await;
     let second = read(post(&api, python).send().await.expect("answers")).await;
     let created = first["created_at"].as_u64().expect("a time");
     let id = first["id"].as_str().expect("an id");

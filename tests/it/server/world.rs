@@ -2,7 +2,7 @@
 
 use std::process::{Child, Stdio};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
@@ -17,6 +17,15 @@ use rat_things::engine::core::{Core, Settings};
 
 use super::order::Order;
 use crate::cli::env::{PATIENCE, TestEnv};
+
+/// Waits for the next one. Lists are in the order of times, and in any order within a millisecond, in which several things can be made.
+pub async fn another_millisecond() {
+    let now_ms = || UNIX_EPOCH.elapsed().map_or(0, |time| time.as_millis());
+    let before_ms = now_ms();
+    while now_ms() == before_ms {
+        tokio::task::yield_now().await;
+    }
+}
 
 /// See the module.
 pub struct Api {
@@ -124,8 +133,9 @@ impl Api {
         read(self.request("GET", path).send().await.expect("answers")).await
     }
 
-    /// What a POST answers, which must be good.
+    /// What a POST answers, which must be good. No two make things in the same millisecond.
     pub async fn post(&self, path: &str, body: &Value) -> Value {
+        another_millisecond().await;
         let sent = self.request("POST", path).json(body).send().await;
         read(sent.expect("answers")).await
     }
