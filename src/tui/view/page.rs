@@ -28,6 +28,26 @@ pub fn draw(paint: &mut Paint, area: Rect, title: &str, right: &str) -> Rect {
     }
 }
 
+/// Columns from which on there is room for the selected row beside a list.
+const WIDE: u16 = 120;
+
+/// Room for a list of so many cells, and room beside it for what is known of the selected row, where there is any.
+pub fn split(body: Rect, list_cells: u16) -> (Rect, Option<Rect>) {
+    if body.width < WIDE {
+        return (body, None);
+    }
+    let list = Rect {
+        width: list_cells,
+        ..body
+    };
+    let beside = Rect {
+        x: body.x + list_cells + 2,
+        width: body.width - list_cells - 2,
+        ..body
+    };
+    (list, Some(beside))
+}
+
 /// Cells of one row of a table, and how they look; a column without cells is left out.
 pub fn row(paint: &mut Paint, area: Rect, y: u16, columns: &[(usize, &str, Role)], selected: bool) {
     if selected {

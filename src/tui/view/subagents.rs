@@ -13,8 +13,6 @@ use crate::tui::transcript::Role;
 
 /// Cells of the list where there is room for the selected one beside it.
 const LIST: u16 = 74;
-/// Columns from which on there is.
-const WIDE: u16 = 120;
 
 /// Draws the list, and what is known of the selected one where there is room.
 pub fn draw(state: &State, subagents: &Subagents, paint: &mut Paint, area: Rect) {
@@ -30,17 +28,9 @@ pub fn draw(state: &State, subagents: &Subagents, paint: &mut Paint, area: Rect)
         let (problem, loaded) = (subagents.rows.problem.as_ref(), subagents.rows.loaded);
         return page::nothing(paint, body, problem, loaded, "no subagent yet");
     }
-    let mut list = body;
-    if area.width >= WIDE {
-        list.width = LIST;
-        let beside = Rect {
-            x: body.x + LIST + 2,
-            width: body.width - LIST - 2,
-            ..body
-        };
-        if let Some(subagent) = subagents.rows.current() {
-            facts::draw(paint, beside, &subagent_facts(subagent, &times));
-        }
+    let (list, beside) = page::split(body, LIST);
+    if let (Some(beside), Some(subagent)) = (beside, subagents.rows.current()) {
+        facts::draw(paint, beside, &subagent_facts(subagent, &times));
     }
     let heads = ["STATE", "SUBAGENT", "NAME", "OPENED", "TOLD"];
     let columns = columns(list.width, times.cells(), heads, [Role::Dim; 5]);

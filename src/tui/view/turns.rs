@@ -13,8 +13,6 @@ use crate::tui::turns::Turns;
 
 /// Cells of the list where there is room for the selected Turn beside it.
 const LIST: u16 = 76;
-/// Columns from which on there is.
-const WIDE: u16 = 120;
 
 /// Draws it, and what is known of the selected one where there is room.
 pub fn draw(state: &State, turns: &Turns, paint: &mut Paint, area: Rect) {
@@ -31,17 +29,9 @@ pub fn draw(state: &State, turns: &Turns, paint: &mut Paint, area: Rect) {
         let (problem, loaded) = (turns.rows.problem.as_ref(), turns.rows.loaded);
         return page::nothing(paint, body, problem, loaded, "no turn yet");
     }
-    let mut list = body;
-    if area.width >= WIDE {
-        list.width = LIST;
-        let beside = Rect {
-            x: body.x + LIST + 2,
-            width: body.width - LIST - 2,
-            ..body
-        };
-        if let Some(turn) = turns.rows.current() {
-            facts::draw(paint, beside, &turn_facts(turn, &times));
-        }
+    let (list, beside) = page::split(body, LIST);
+    if let (Some(beside), Some(turn)) = (beside, turns.rows.current()) {
+        facts::draw(paint, beside, &turn_facts(turn, &times));
     }
     let heads = ["STATE", "TURN", "BEGAN", "TOOK", "TOKENS"];
     let columns = columns(list.width, times.cells(), heads, [Role::Dim; 5]);
